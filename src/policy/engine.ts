@@ -1,0 +1,115 @@
+/** Sizes of a decoder-only transformer (RMSNorm, rotary positions, GELU MLP, tied embedding). */
+export interface PolicyShape {
+  vocab: number;
+  /** D; a multiple of 4 and of heads, D / heads even. */
+  width: number;
+  layers: number;
+  heads: number;
+  /** Hidden units of the MLP, usually 4·width. */
+  hidden: number;
+  /** Longest sequence, in tokens. */
+  context: number;
+}
+
+/**
+ * N token positions packed without padding: sequences lie one after another and never see each other.
+ * Position n attends to positions starts[n] … n. All arrays have length N.
+ */
+export interface PackedBatch {
+  /** Input token ids. */
+  tokens: Int32Array;
+  /** Index of the first position of the sequence that n belongs to; n − starts[n] is its rotary position. */
+  starts: Int32Array;
+  /** Token id to predict at n. Ignored where the weight is 0. */
+  targets: Int32Array;
+  /** Weight of the position in the loss; 0 = not trained. Loss = Σ w·nll / Σ w. */
+  weights: Float32Array;
+}
+
+/** Hyperparameters of one optimiser step (AdamW, decoupled weight decay; gradient clipped to `clip` in 2-norm). */
+export interface StepOptions {
+  learningRate: number;
+  beta1: number;
+  beta2: number;
+  epsilon: number;
+  weightDecay: number;
+  clip: number;
+}
+
+/** What one step measured. */
+export interface StepStats {
+  /** Count of optimiser steps done, this one included. */
+  step: number;
+  /** Weighted mean negative log-likelihood, nats per trained token, before the update. */
+  loss: number;
+  /** 2-norm of the gradient before clipping. */
+  gradientNorm: number;
+  /** Trained tokens (weight > 0) and all tokens in the batch. */
+  trained: number;
+  tokens: number;
+}
+
+/** Everything that a resumed run needs of the policy. All arrays have `parameterCount(shape)` entries. */
+export interface Checkpoint {
+  shape: PolicyShape;
+  step: number;
+  parameters: Float32Array;
+  /** AdamW's first and second moments. */
+  moment1: Float32Array;
+  moment2: Float32Array;
+}
+
+/** Where a policy runs. */
+export interface DeviceInfo {
+  backend: 'webgpu' | 'cpu';
+  /** Adapter as reported ("google swiftshader"), or the processor. */
+  name: string;
+  limits: Record<string, number>;
+  features: string[];
+}
+
+/** Many rollouts decoded together with a key/value cache, greedily or at a temperature. */
+export interface Sampler {
+  /** How many rollouts at most. */
+  readonly rollouts: number;
+  /** Forget everything; all rollouts are empty again. */
+  reset(): void;
+  /**
+   * Appends `inputs[r]` (forced tokens: prompt or observation) to rollout r, then samples until `stop` or `limit`
+   * tokens. `null` leaves a rollout alone. One readback for all rollouts. Sampled tokens enter the cache.
+   * @returns sampled tokens by rollout, the stop token included where it came; empty for a `null` input.
+   * @throws LabError where a rollout would pass the context length.
+   */
+  turn(inputs: readonly (readonly number[] | null)[], options: TurnOptions): Promise<number[][]>;
+  destroy(): void;
+}
+
+export interface TurnOptions {
+  stop: number;
+  limit: number;
+  /** 0 = greedy. */
+  temperature: number;
+  /** Seed of the counter-based generator keyed by (seed, rollout, position). */
+  seed: number;
+}
+
+/** A policy that can be trained and asked. One implementation in WGSL, one on the float64 twins. */
+export interface PolicyEngine {
+  readonly shape: PolicyShape;
+  readonly device: DeviceInfo;
+  /** Fresh weights: normal, std 0.02 (projections into the residual scaled by 1/√(2·layers)), gains 1. */
+  initialise(seed: number): void;
+  /** Queues one optimiser step. @throws LabError on an empty or malformed batch, before the device is touched. */
+  train(batch: PackedBatch, options: StepOptions): void;
+  /** Stats of the steps since the last call, oldest first; waits for the device. */
+  stats(): Promise<StepStats[]>;
+  /** Logits [N, vocab] in row-major order. For tests and pictures, not for loops. */
+  logits(batch: PackedBatch): Promise<Float32Array>;
+  /** Negative log-likelihood of the targets, nats, length N (0 where the weight is 0); no update. */
+  evaluate(batch: PackedBatch): Promise<Float32Array>;
+  sampler(rollouts: number): Sampler;
+  save(): Promise<Checkpoint>;
+  load(checkpoint: Checkpoint): void;
+  /** Gives all device memory back. */
+  destroy(): void;
+}

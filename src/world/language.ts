@@ -1,0 +1,29 @@
+import type { Json, JsonObject } from '../base/json.ts';
+import type { Observation } from './kit.ts';
+import type { Request } from './request.ts';
+
+/** What a policy says in a turn: a call, or that it is done, with the answers it was asked to tell. */
+export type Action = { kind: 'call'; tool: string; args: JsonObject } | { kind: 'done'; answers: Json[] };
+
+/** What the tokens of a turn meant; `why` says what was wrong with tokens that are no action. */
+export type Parsed = { ok: true; action: Action } | { ok: false; why: string };
+
+/**
+ * The small token language of a world: `bos request turn*`, a turn being `action end observation`, the last one
+ * `done answer* end`. Token ids are indices into `vocabulary`. Encoding is injective: decode(encode(x)) = x.
+ */
+export interface Language {
+  vocabulary: readonly string[];
+  /** Id of the token that ends every action of the policy. */
+  end: number;
+  /** The prompt up to the point where the policy speaks. */
+  encodeRequest(request: Request): number[];
+  /** What the policy should say, the closing `end` included. @throws LabError on a value outside the vocabulary. */
+  encodeAction(action: Action): number[];
+  /** What the world answers to a call. */
+  encodeObservation(tool: string, observation: Observation): number[];
+  /** Reads sampled tokens (with or without the closing `end`). Never throws. */
+  parseAction(tokens: readonly number[]): Parsed;
+  /** Longest action in tokens, `end` included. */
+  longestAction: number;
+}
