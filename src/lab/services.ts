@@ -1,0 +1,44 @@
+import type { LearnEvent, LearnResume, PrepareEvent, RunSpec, StageProgress, TaskSplit } from '../methods/method.ts';
+import type { SourceCounts, Task, ToolGraph, Verdict } from '../task/model.ts';
+import type { Rejection } from '../trace/model.ts';
+
+/** A file that a user dropped, or that the command line opened. */
+export interface TraceSource {
+  path: string;
+  size: number;
+  stream(): ReadableStream<Uint8Array>;
+}
+
+/** What mining somebody's own trace files tells. */
+export type MineEvent =
+  | StageProgress
+  | { type: 'file'; path: string; format: string; trajectories: number; calls: number; errors: number }
+  | { type: 'rejected'; rejection: Rejection }
+  | { type: 'mined'; graph: ToolGraph; sources: SourceCounts[]; seconds: number };
+
+/**
+ * The three places where work is done. In the page each is a worker; headless they are called directly. Every stream is
+ * pulled: not pulling pauses it, returning from it stops it.
+ */
+export interface Services {
+  mine(files: TraceSource[]): AsyncIterable<MineEvent>;
+  prepare(spec: RunSpec): AsyncIterable<PrepareEvent>;
+  verify(method: string, tasks: Task[]): Promise<Verdict[]>;
+  learn(spec: RunSpec, tasks: TaskSplit, resume?: LearnResume): AsyncIterable<LearnEvent>;
+}
+
+/** Everything that a run tells, in order. Page and command line draw it; nothing else is known about a run. */
+export type RunEvent =
+  | PrepareEvent
+  | LearnEvent
+  | { type: 'verdicts'; verdicts: Verdict[] }
+  | { type: 'dataset'; tasks: TaskSplit; hash: string }
+  | { type: 'done'; summary: RunSummary };
+
+/** What is left of a run when it is over. */
+export interface RunSummary {
+  /** Metric values by arm, at the end of training. */
+  arms: Record<string, Record<string, number>>;
+  taskSet: { hash: string; train: number; heldOut: number; rejected: number };
+  seconds: number;
+}
