@@ -44,10 +44,13 @@ function roomOf(path: string): string {
 
 const floorOf = (room: string) => FLOORS.findIndex((floor) => floor.includes(room));
 
-const IMPORT = /(?:import|export)\s+(type\s)?[^'";]*?from\s*['"]([^'"]+)['"]|import\s*\(?\s*['"]([^'"]+)['"]|new URL\(\s*['"]([^'"]+)['"]/g;
+const IMPORT =
+  /(?:import|export)\s+(type\s)?[^'";]*?from\s*['"]([^'"]+)['"]|import\s*\(?\s*['"]([^'"]+)['"]|new URL\(\s*['"]([^'"]+)['"]/g;
 
 function listImports(): Import[] {
-  const files = execFileSync('git', ['ls-files', '-co', '--exclude-standard', 'src', 'workers', 'shaders'], { encoding: 'utf8' })
+  const files = execFileSync('git', ['ls-files', '-co', '--exclude-standard', 'src', 'workers', 'shaders'], {
+    encoding: 'utf8',
+  })
     .split('\n')
     .filter((file) => /\.(ts|svelte)$/.test(file));
   return files.flatMap((file) => {
@@ -73,18 +76,24 @@ describe('the house', () => {
   });
 
   it('imports nothing upward or sideways', () => {
-    const wrong = imports.filter((i) => i.from !== i.to && floorOf(i.to) >= floorOf(i.from) && !(i.from === 'ui' && i.to === 'workers'));
+    const wrong = imports.filter(
+      (i) => i.from !== i.to && floorOf(i.to) >= floorOf(i.from) && !(i.from === 'ui' && i.to === 'workers'),
+    );
     expect(wrong).toEqual([]);
   });
 
   it('keeps each room to the rooms that it may use', () => {
-    const wrong = imports.filter((i) => !i.typeOnly && i.from !== i.to && ONLY[i.from] && !ONLY[i.from]?.includes(i.to));
+    const wrong = imports.filter(
+      (i) => !i.typeOnly && i.from !== i.to && ONLY[i.from] && !ONLY[i.from]?.includes(i.to),
+    );
     expect(wrong).toEqual([]);
   });
 
   it('lets no method import another', () => {
     const methodOf = (path: string) => /^src\/methods\/([^/.]+)\//.exec(path)?.[1];
-    const wrong = imports.filter((i) => methodOf(i.file) && methodOf(i.target) && methodOf(i.file) !== methodOf(i.target));
+    const wrong = imports.filter(
+      (i) => methodOf(i.file) && methodOf(i.target) && methodOf(i.file) !== methodOf(i.target),
+    );
     expect(wrong).toEqual([]);
   });
 

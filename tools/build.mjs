@@ -3,7 +3,16 @@ import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from './setup.mjs';
 
-const SOURCES = ['index.html', 'package.json', 'vite.config.ts', 'svelte.config.js', 'src', 'shaders', 'workers', 'public'];
+const SOURCES = [
+  'index.html',
+  'package.json',
+  'vite.config.ts',
+  'svelte.config.js',
+  'src',
+  'shaders',
+  'workers',
+  'public',
+];
 
 /** @param {string} path @returns {number} newest modification time below `path`, milliseconds */
 function newest(path) {
@@ -36,7 +45,13 @@ export async function buildLab() {
     root,
     logLevel: 'error',
     publicDir: false,
-    build: { ssr: 'src/cli/main.ts', outDir: '.cache/lab', emptyOutDir: true, target: 'node20', rollupOptions: { output: { entryFileNames: '[name].js' } } },
+    build: {
+      ssr: 'src/cli/main.ts',
+      outDir: '.cache/lab',
+      emptyOutDir: true,
+      target: 'node20',
+      rollupOptions: { output: { entryFileNames: '[name].js' } },
+    },
   });
   return entry;
 }

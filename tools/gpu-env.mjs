@@ -10,7 +10,12 @@ const ICD = 'vk_swiftshader_icd.json';
 /** Folder of Chromium's own Vulkan loader and software driver, or null. */
 function softwareDriver() {
   const chromium = findChromium();
-  const folders = ['/usr/lib/chromium', '/usr/lib/chromium-browser', '/opt/google/chrome', ...(chromium ? [dirname(chromium)] : [])];
+  const folders = [
+    '/usr/lib/chromium',
+    '/usr/lib/chromium-browser',
+    '/opt/google/chrome',
+    ...(chromium ? [dirname(chromium)] : []),
+  ];
   return folders.find((folder) => existsSync(join(folder, ICD))) ?? null;
 }
 
@@ -20,7 +25,10 @@ function hasVulkanLoader() {
 }
 
 function hasGpu() {
-  return existsSync('/dev/nvidia0') || (existsSync('/dev/dri') && readdirSync('/dev/dri').some((name) => name.startsWith('render')));
+  return (
+    existsSync('/dev/nvidia0') ||
+    (existsSync('/dev/dri') && readdirSync('/dev/dri').some((name) => name.startsWith('render')))
+  );
 }
 
 /** A copy of the environment with what Dawn needs added. Nothing that is already set is changed. */

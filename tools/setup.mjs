@@ -16,13 +16,17 @@ function fail(message) {
 function checkNode() {
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
   if (major > 20 || (major === 20 && minor >= 19)) return;
-  fail(`Node ${process.versions.node} is too old: Rollout Lab needs Node 20.19 or later (https://nodejs.org).`);
+  fail(
+    `Node ${process.versions.node} is too old: Rollout Lab needs Node 20.19 or later (https://nodejs.org).`,
+  );
 }
 
 /** Runs `npm ci` unless node_modules was installed from this very lock file. Its output goes to standard error. */
 export function ensurePackages() {
   checkNode();
-  const lock = createHash('sha256').update(readFileSync(join(root, 'package-lock.json'))).digest('hex');
+  const lock = createHash('sha256')
+    .update(readFileSync(join(root, 'package-lock.json')))
+    .digest('hex');
   const marker = join(root, 'node_modules', '.lock-hash');
   if (existsSync(marker) && readFileSync(marker, 'utf8') === lock) return;
   console.error('Installing packages (npm ci) …');
@@ -64,7 +68,10 @@ export function ensureChromium() {
     console.error('Installing Chromium (apt-get install chromium) …');
     const options = { stdio: /** @type {['ignore', number, number]} */ (['ignore', 2, 2]) };
     spawnSync('apt-get', ['update', '-qq'], options);
-    spawnSync('apt-get', ['install', '-y', '-qq', 'chromium'], { ...options, env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' } });
+    spawnSync('apt-get', ['install', '-y', '-qq', 'chromium'], {
+      ...options,
+      env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
+    });
     const installed = findChromium();
     if (installed) return installed;
   }

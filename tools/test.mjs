@@ -13,12 +13,26 @@ const env = { ...gpuEnvironment(), CHROMIUM_PATH: chromium };
 /** @param {string} title @param {string} command @param {string[]} args */
 function run(title, command, args) {
   console.log(`\n# ${title}`);
-  return spawnSync(process.execPath, [join(root, 'node_modules', command), ...args], { cwd: root, stdio: 'inherit', env }).status === 0;
+  return (
+    spawnSync(process.execPath, [join(root, 'node_modules', command), ...args], {
+      cwd: root,
+      stdio: 'inherit',
+      env,
+    }).status === 0
+  );
 }
 
 const results = [];
 results.push(run('Style (biome)', '@biomejs/biome/bin/biome', ['ci', '--error-on-warnings', '.']));
-results.push(run('Types (svelte-check)', 'svelte-check/bin/svelte-check', ['--tsconfig', './tsconfig.json', '--fail-on-warnings', '--output', 'human']));
+results.push(
+  run('Types (svelte-check)', 'svelte-check/bin/svelte-check', [
+    '--tsconfig',
+    './tsconfig.json',
+    '--fail-on-warnings',
+    '--output',
+    'human',
+  ]),
+);
 await buildPage();
 await buildLab();
 
@@ -26,7 +40,15 @@ const report = join(root, 'test-results', 'vitest.json');
 mkdirSync(join(root, 'test-results'), { recursive: true });
 rmSync(report, { force: true });
 const only = process.argv.slice(2);
-results.push(run('Tests (vitest)', 'vitest/vitest.mjs', ['run', ...only, '--reporter=default', '--reporter=json', `--outputFile.json=${report}`]));
+results.push(
+  run('Tests (vitest)', 'vitest/vitest.mjs', [
+    'run',
+    ...only,
+    '--reporter=default',
+    '--reporter=json',
+    `--outputFile.json=${report}`,
+  ]),
+);
 
 let counts = { numPassedTests: 0, numFailedTests: 0, numPendingTests: 0, numTodoTests: 0 };
 try {

@@ -1,4 +1,11 @@
-import type { LearnEvent, LearnResume, PrepareEvent, RunSpec, StageProgress, TaskSplit } from '../methods/method.ts';
+import type {
+  LearnEvent,
+  LearnResume,
+  PrepareEvent,
+  RunSpec,
+  StageProgress,
+  TaskSplit,
+} from '../methods/method.ts';
 import type { SourceCounts, Task, ToolGraph, Verdict } from '../task/model.ts';
 import type { Rejection } from '../trace/model.ts';
 

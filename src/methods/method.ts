@@ -98,7 +98,14 @@ export type LearnEvent =
   | StageProgress
   | { type: 'device'; device: DeviceInfo; shape: PolicyShape; parameters: number }
   | { type: 'steps'; arm: string; stats: StepStats[]; learningRate: number; tokensPerSecond: number }
-  | { type: 'evaluation'; arm: string; step: number; success: Rate; metrics: Record<string, number>; episodes: Episode[] }
+  | {
+      type: 'evaluation';
+      arm: string;
+      step: number;
+      success: Rate;
+      metrics: Record<string, number>;
+      episodes: Episode[];
+    }
   | { type: 'checkpoint'; arm: string; checkpoint: Checkpoint }
   | { type: 'arm'; arm: string; step: number };
 

@@ -96,9 +96,7 @@ export interface ChainCall {
 }
 
 /** Where an argument came from. `path` is inside the observation. */
-export type Provenance =
-  | { from: 'observation'; call: number; path: string }
-  | { from: 'request'; ref: Ref };
+export type Provenance = { from: 'observation'; call: number; path: string } | { from: 'request'; ref: Ref };
 
 /** What a walk does, a move at a time: enough to draw it. */
 export type WalkMove =

@@ -4,7 +4,14 @@ import type { Effect, ToolSpec, Trajectory } from '../trace/model.ts';
 import type { Language } from './language.ts';
 
 /** Why a call was refused. `timeout` and `rate_limit` are the environment's failure, the others the caller's. */
-export type ErrorCode = 'unknown_tool' | 'invalid_argument' | 'not_found' | 'conflict' | 'forbidden' | 'timeout' | 'rate_limit';
+export type ErrorCode =
+  | 'unknown_tool'
+  | 'invalid_argument'
+  | 'not_found'
+  | 'conflict'
+  | 'forbidden'
+  | 'timeout'
+  | 'rate_limit';
 
 export interface CallError {
   code: ErrorCode;
