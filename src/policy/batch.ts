@@ -1,0 +1,99 @@
+import { LabError } from '../base/errors.ts';
+import type { PackedBatch, PolicyShape } from './engine.ts';
+
+/** One sequence before packing. `weights[i]` is the weight of predicting `tokens[i + 1]` from what stands up to i. */
+export interface TrainingSequence {
+  tokens: readonly number[];
+  weights: readonly number[];
+}
+
+/**
+ * Lays sequences one after another without padding. The target of a position is the next token of the same sequence;
+ * the last position of a sequence has no target and gets weight 0. Empty sequences take no room.
+ * @throws LabError where a sequence has not exactly one weight a token.
+ */
+export function pack(sequences: readonly TrainingSequence[]): PackedBatch {
+  const total = sequences.reduce((sum, s) => sum + s.tokens.length, 0);
+  const batch: PackedBatch = {
+    tokens: new Int32Array(total),
+    starts: new Int32Array(total),
+    targets: new Int32Array(total),
+    weights: new Float32Array(total),
+  };
+  let start = 0;
+  for (const [index, { tokens, weights }] of sequences.entries()) {
+    if (weights.length !== tokens.length)
+      throw new LabError(`${tokens.length} tokens but ${weights.length} weights`, {
+        where: `sequence ${index}`,
+        remedy: 'give one weight a token',
+      });
+    batch.tokens.set(tokens, start);
+    batch.starts.fill(start, start, start + tokens.length);
+    batch.targets.set(tokens.slice(1), start);
+    batch.weights.set(weights.slice(0, -1), start);
+    start += tokens.length;
+  }
+  return batch;
+}
+
+/**
+ * Checks a batch before it reaches a device: at most `capacity` positions, ids inside the vocabulary, sequences that lie
+ * one after another and fit the context, weights finite and ≥ 0.
+ * @param options.untrained allow a batch in which every weight is 0 (asked for logits, not trained).
+ * @throws LabError that names the array and the position.
+ */
+export function checkBatch(
+  batch: PackedBatch,
+  shape: PolicyShape,
+  capacity: number,
+  options: { untrained?: boolean } = {},
+): void {
+  const { tokens, starts, targets, weights } = batch;
+  const n = tokens.length;
+  if (n === 0) refuse('the batch is empty', 'tokens', 'give at least one position');
+  if (n > capacity)
+    refuse(`${n} positions where ${capacity} fit`, 'tokens', 'send fewer sequences or raise the capacity');
+  for (const [name, array] of Object.entries({ starts, targets, weights }))
+    if (array.length !== n)
+      refuse(`${array.length} entries for ${n} tokens`, name, 'make all four arrays of one length');
+  let any = false;
+  for (let i = 0; i < n; i++) {
+    checkToken(tokens[i]!, shape.vocab, `tokens[${i}]`);
+    checkStart(starts, i, shape.context);
+    const w = weights[i]!;
+    if (!(w >= 0 && w < Infinity))
+      refuse(`the weight is ${w}`, `weights[${i}]`, 'weights are finite and at least 0');
+    if (w === 0) continue;
+    any = true;
+    checkToken(targets[i]!, shape.vocab, `targets[${i}]`);
+  }
+  if (!any && !options.untrained)
+    refuse('every weight is 0: there is nothing to train', 'weights', 'give some position a weight > 0');
+}
+
+/**
+ * Checks one token id.
+ * @throws LabError where it is no whole number from 0 to vocab − 1.
+ */
+export function checkToken(id: number, vocab: number, where: string): void {
+  if (!Number.isInteger(id) || id < 0 || id >= vocab)
+    refuse(`token id ${id} is outside the vocabulary of ${vocab}`, where, `use ids from 0 to ${vocab - 1}`);
+}
+
+/** A start is either the position itself (a new sequence) or the start of the position before. */
+function checkStart(starts: Int32Array, i: number, context: number): void {
+  const start = starts[i]!;
+  const where = `starts[${i}]`;
+  if (start !== i && (i === 0 || start !== starts[i - 1]))
+    refuse(
+      `start ${start} neither opens a sequence (${i}) nor continues the one before (${starts[i - 1] ?? 'none'})`,
+      where,
+      'lay sequences one after another, each position carrying the index of its first',
+    );
+  if (i - start >= context)
+    refuse(`the sequence is longer than the context of ${context}`, where, 'cut it or raise the context');
+}
+
+function refuse(what: string, where: string, remedy: string): never {
+  throw new LabError(what, { where: `batch.${where}`, remedy });
+}
