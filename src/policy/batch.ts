@@ -1,5 +1,5 @@
 import { LabError } from '../base/errors.ts';
-import type { PackedBatch, PolicyShape } from './engine.ts';
+import type { PackedBatch, PolicyShape, StepOptions } from './engine.ts';
 
 /** One sequence before packing. `weights[i]` is the weight of predicting `tokens[i + 1]` from what stands up to i. */
 export interface TrainingSequence {
@@ -78,6 +78,24 @@ export function checkBatch(
 export function checkToken(id: number, vocab: number, where: string): void {
   if (!Number.isInteger(id) || id < 0 || id >= vocab)
     refuse(`token id ${id} is outside the vocabulary of ${vocab}`, where, `use ids from 0 to ${vocab - 1}`);
+}
+
+/**
+ * Checks the hyperparameters of a step.
+ * @throws LabError on a rate or decay that is not finite and ≥ 0, a β outside [0, 1), an ε or clip not above 0
+ * (clip may be Infinity: no clipping).
+ */
+export function checkStep(options: StepOptions): void {
+  const { learningRate, beta1, beta2, epsilon, weightDecay, clip } = options;
+  const need = (ok: boolean, field: keyof StepOptions, remedy: string) => {
+    if (!ok) throw new LabError(`${field} is ${options[field]}`, { where: `options.${field}`, remedy });
+  };
+  need(learningRate >= 0 && learningRate < Infinity, 'learningRate', 'give a finite number ≥ 0');
+  need(weightDecay >= 0 && weightDecay < Infinity, 'weightDecay', 'give a finite number ≥ 0');
+  need(beta1 >= 0 && beta1 < 1, 'beta1', 'give a number from 0 to below 1');
+  need(beta2 >= 0 && beta2 < 1, 'beta2', 'give a number from 0 to below 1');
+  need(epsilon > 0 && epsilon < Infinity, 'epsilon', 'give a finite number > 0');
+  need(clip > 0, 'clip', 'give a number > 0, Infinity for no clipping');
 }
 
 /** A start is either the position itself (a new sequence) or the start of the position before. */

@@ -1,0 +1,184 @@
+import { LabError } from '../../base/errors.ts';
+import { checkToken } from '../batch.ts';
+import type { PolicyShape, Sampler, TurnOptions } from '../engine.ts';
+import { decodeAttention, storeKeyValue } from './decode.ts';
+import { embedGather } from './embed.ts';
+import { gelu } from './gelu.ts';
+import { matmulNt } from './matmul.ts';
+import { rmsNorm } from './norm.ts';
+import { rotary } from './rotary.ts';
+import { sample } from './sample.ts';
+import type { Weights } from './weights.ts';
+
+/** Rows that go through the layers at a time; longer prompts go in several runs. */
+const ROWS = 128;
+
+/**
+ * Decodes rollouts on the twins with a key/value cache. It reads the weights of the moment: after an update the cache
+ * holds keys of old weights until `reset`.
+ */
+export class TwinSampler implements Sampler {
+  readonly rollouts: number;
+  readonly #shape: PolicyShape;
+  readonly #weights: () => Weights;
+  /** One [R, C, D] pair a layer. */
+  #caches: { keys: Float64Array; values: Float64Array }[];
+  /** Tokens of each rollout in the cache. */
+  readonly #lengths: Int32Array;
+  /** The last sampled token of each rollout, which enters the cache with the next input; −1 = none. */
+  readonly #pending: Int32Array;
+  readonly #scratch;
+  readonly #queue: { tokens: Int32Array; rollouts: Int32Array; positions: Int32Array; count: number };
+
+  /** @param weights gives the current weights; throws once the engine is destroyed. */
+  constructor(shape: PolicyShape, weights: () => Weights, rollouts: number) {
+    if (!Number.isInteger(rollouts) || rollouts < 1)
+      throw new LabError(`a sampler for ${rollouts} rollouts`, {
+        where: 'sampler(rollouts)',
+        remedy: 'give a whole number ≥ 1',
+      });
+    this.rollouts = rollouts;
+    this.#shape = shape;
+    this.#weights = weights;
+    const { width, hidden, vocab } = shape;
+    const reals = (count: number) => new Float64Array(count);
+    const cache = rollouts * shape.context * width;
+    this.#caches = Array.from({ length: shape.layers }, () => ({ keys: reals(cache), values: reals(cache) }));
+    this.#lengths = new Int32Array(rollouts);
+    this.#pending = new Int32Array(rollouts).fill(-1);
+    this.#scratch = {
+      x: reals(ROWS * width),
+      h: reals(ROWS * width),
+      qkv: reals(ROWS * 3 * width),
+      o: reals(ROWS * width),
+      up: reals(ROWS * hidden),
+      /** Last norm's output of the newest token of each rollout [R, D]. */
+      newest: reals(rollouts * width),
+      logits: reals(vocab),
+    };
+    const ids = () => new Int32Array(ROWS);
+    this.#queue = { tokens: ids(), rollouts: ids(), positions: ids(), count: 0 };
+  }
+
+  reset(): void {
+    this.#lengths.fill(0);
+    this.#pending.fill(-1);
+  }
+
+  async turn(inputs: readonly (readonly number[] | null)[], options: TurnOptions): Promise<number[][]> {
+    this.#check(inputs, options);
+    const weights = this.#weights();
+    const sampled: number[][] = inputs.map(() => []);
+    let active: number[] = [];
+    for (const [rollout, input] of inputs.entries()) {
+      if (input === null) continue;
+      this.#flushPending(weights, rollout);
+      for (const token of input) this.#append(weights, rollout, token);
+      active.push(rollout);
+    }
+    this.#run(weights);
+    for (let count = 0; count < options.limit && active.length > 0; count++) {
+      for (const rollout of active) {
+        this.#flushPending(weights, rollout);
+      }
+      this.#run(weights);
+      active = active.filter((rollout) => {
+        const token = this.#draw(weights, rollout, options);
+        sampled[rollout]!.push(token);
+        this.#pending[rollout] = token;
+        return token !== options.stop;
+      });
+    }
+    return sampled;
+  }
+
+  destroy(): void {
+    this.#caches = [];
+  }
+
+  #check(inputs: readonly (readonly number[] | null)[], options: TurnOptions): void {
+    const { vocab, context } = this.#shape;
+    const refuse = (what: string, where: string, remedy: string): never => {
+      throw new LabError(what, { where, remedy });
+    };
+    if (this.#caches.length === 0)
+      refuse('the sampler was destroyed', 'sampler.turn', 'ask the policy for a new one');
+    if (inputs.length !== this.rollouts)
+      refuse(
+        `${inputs.length} inputs for ${this.rollouts} rollouts`,
+        'inputs',
+        'give one a rollout, null to leave one alone',
+      );
+    const { limit, temperature } = options;
+    if (!Number.isInteger(limit) || limit < 0)
+      refuse(`the limit is ${limit}`, 'options.limit', 'give a whole number ≥ 0');
+    if (!(temperature >= 0 && temperature < Infinity))
+      refuse(`the temperature is ${temperature}`, 'options.temperature', 'give a finite number ≥ 0');
+    for (const [rollout, input] of inputs.entries()) {
+      if (input === null) continue;
+      const where = `inputs[${rollout}]`;
+      const held = this.#lengths[rollout]! + (this.#pending[rollout]! < 0 ? 0 : 1);
+      if (held + input.length === 0)
+        refuse('nothing to continue from', where, 'start a rollout with at least one token');
+      const end = held + input.length + limit;
+      if (end > context)
+        refuse(
+          `the rollout could reach ${end} tokens (${held} held, ${input.length} new, ${limit} to sample); the context is ${context}`,
+          where,
+          'lower the limit, shorten the input or end the rollout',
+        );
+      for (const [i, token] of input.entries()) checkToken(token, vocab, `${where}[${i}]`);
+    }
+  }
+
+  #flushPending(weights: Weights, rollout: number): void {
+    const token = this.#pending[rollout]!;
+    if (token < 0) return;
+    this.#pending[rollout] = -1;
+    this.#append(weights, rollout, token);
+  }
+
+  /** Queues one token; a full queue runs. */
+  #append(weights: Weights, rollout: number, token: number): void {
+    const queue = this.#queue;
+    queue.tokens[queue.count] = token;
+    queue.rollouts[queue.count] = rollout;
+    queue.positions[queue.count] = this.#lengths[rollout]!;
+    queue.count++;
+    this.#lengths[rollout] = this.#lengths[rollout]! + 1;
+    if (queue.count === ROWS) this.#run(weights);
+  }
+
+  /** Takes the queued tokens through the layers and into the cache. */
+  #run(weights: Weights): void {
+    const { width: d, heads, hidden, context } = this.#shape;
+    const { tokens, rollouts, positions, count: n } = this.#queue;
+    const { x, h, qkv, o, up, newest } = this.#scratch;
+    const size = { n, heads, headWidth: d / heads, context };
+    embedGather(tokens, weights.embed, x, { n, d });
+    for (const [l, w] of weights.layers.entries()) {
+      const { keys, values } = this.#caches[l]!;
+      rmsNorm(x, w.norm1, h, { n, d });
+      matmulNt(h, w.qkv, qkv, { n, m: 3 * d, k: d });
+      rotary(qkv, positions, size);
+      storeKeyValue(qkv, rollouts, positions, keys, values, size);
+      decodeAttention(qkv, rollouts, positions, keys, values, o, size);
+      matmulNt(o, w.out, x, { n, m: d, k: d }, true);
+      rmsNorm(x, w.norm2, h, { n, d });
+      matmulNt(h, w.up, up, { n, m: hidden, k: d });
+      gelu(up, up, n * hidden);
+      matmulNt(up, w.down, x, { n, m: d, k: hidden }, true);
+    }
+    rmsNorm(x, weights.norm, h, { n, d });
+    for (let row = 0; row < n; row++) newest.set(h.subarray(row * d, row * d + d), rollouts[row]! * d);
+    this.#queue.count = 0;
+  }
+
+  #draw(weights: Weights, rollout: number, { temperature, seed }: TurnOptions): number {
+    const { width: k, vocab } = this.#shape;
+    const { newest, logits } = this.#scratch;
+    matmulNt(newest.subarray(rollout * k, rollout * k + k), weights.embed, logits, { n: 1, m: vocab, k });
+    const position = this.#lengths[rollout]!;
+    return sample(logits, 0, vocab, temperature, { seed, rollout, position });
+  }
+}
