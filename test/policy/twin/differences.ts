@@ -1,8 +1,11 @@
-import { Rng } from '../../../src/base/rng.ts';
+import type { Rng } from '../../../src/base/rng.ts';
 
 /** A Float64Array of N(0, 1)-like draws (sum of uniforms; the tests need spread, not normality). */
 export function randomReals(rng: Rng, count: number, scale = 1): Float64Array {
-  return Float64Array.from({ length: count }, () => scale * (rng.float() + rng.float() + rng.float() - 1.5) * 2);
+  return Float64Array.from(
+    { length: count },
+    () => scale * (rng.float() + rng.float() + rng.float() - 1.5) * 2,
+  );
 }
 
 /** A ragged packed batch: `lengths` sequences one after another, with about a third of the weights 0. */
@@ -29,7 +32,12 @@ export function raggedBatch(rng: Rng, lengths: readonly number[], vocab: number)
  * Largest difference between `gradient` and the fourth-order central difference of `value` along every entry of `x`,
  * relative to the largest entry of the gradient. `value` reads `x`, which is put back.
  */
-export function worstDifference(x: Float64Array, gradient: Float64Array, value: () => number, step = 1e-3): number {
+export function worstDifference(
+  x: Float64Array,
+  gradient: Float64Array,
+  value: () => number,
+  step = 1e-3,
+): number {
   let scale = 1e-12;
   for (const g of gradient) scale = Math.max(scale, Math.abs(g));
   let worst = 0;
