@@ -4,11 +4,13 @@ import { parameterCount } from './layout.ts';
 
 /** Largest size of any one dimension; keeps the products of two of them exact and far below array limits. */
 const LARGEST = 1 << 20;
+/** Most parameters (1 GiB of float32): WebGPU's and V8's buffers end there, and a damaged file asks for no more. */
+const MOST_PARAMETERS = 1 << 28;
 
 /**
  * Checks that a shape describes a transformer that the engines can build.
  * @throws LabError naming the field: sizes are positive whole numbers, the width a multiple of 4 and of the heads,
- * and each head of even width (rotary positions turn pairs).
+ * each head of even width (rotary positions turn pairs), at most 2²⁸ parameters.
  */
 export function checkShape(shape: PolicyShape): void {
   const refuse = (what: string, field: string, remedy: string): never => {
@@ -19,13 +21,20 @@ export function checkShape(shape: PolicyShape): void {
     if (!Number.isInteger(size) || size < 1 || size > LARGEST)
       refuse(`${field} is ${size}`, field, `give a whole number from 1 to ${LARGEST}`);
   }
-  const { width, heads } = shape;
+  const { vocab, width, layers, heads, hidden } = shape;
   if (width % 4 !== 0)
     refuse(`width ${width} is not a multiple of 4`, 'width', 'round it up to a multiple of 4');
   if (width % heads !== 0)
     refuse(`width ${width} does not divide into ${heads} heads`, 'heads', 'choose a divisor of the width');
   if ((width / heads) % 2 !== 0)
     refuse(`each of ${heads} heads has odd width ${width / heads}`, 'heads', 'make width / heads even');
+  const parameters = vocab * width + layers * width * (4 * width + 2 * hidden + 2) + width;
+  if (parameters > MOST_PARAMETERS)
+    refuse(
+      `${parameters} parameters`,
+      'width',
+      `choose sizes with at most ${MOST_PARAMETERS} parameters in all`,
+    );
 }
 
 /** True where two shapes agree in every size. */
