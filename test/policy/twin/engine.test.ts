@@ -50,8 +50,11 @@ describe('the whole model', () => {
   it('starts near the uniform distribution', async () => {
     const engine = createCpuEngine(smallShape);
     engine.initialise(3);
-    const nll = await engine.evaluate(copyBatch(new Rng(1), 20));
-    for (const value of nll) if (value !== 0) expect(Math.abs(value - Math.log(11))).toBeLessThan(0.5);
+    const trained = [...(await engine.evaluate(copyBatch(new Rng(1), 20)))].filter((v) => v !== 0);
+    // Tied weights favour the input token by about D·0.02 = 0.64, so single tokens lie further off than the mean.
+    const mean = trained.reduce((sum, v) => sum + v, 0) / trained.length;
+    expect(Math.abs(mean - Math.log(11))).toBeLessThan(0.1);
+    for (const value of trained) expect(Math.abs(value - Math.log(11))).toBeLessThan(1);
   });
 });
 
