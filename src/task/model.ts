@@ -11,7 +11,10 @@ export interface Witness {
   file: string;
   from: number;
   to: number;
-  /** Path of the value inside the earlier result (data), of the object's id (state), the error text (retry). */
+  /**
+   * Path of the value inside the earlier result (data); of the object's id, `args.` before it where it stands in the earlier
+   * call's arguments and not in its result (state); the error text (retry).
+   */
   source: string;
   /** Path inside the later call's arguments. */
   target: string;
@@ -51,7 +54,10 @@ export interface GraphEdge {
   weight: number;
   /** Pairs by rank of their source. */
   ranks: Partial<Record<SourceRank, number>>;
-  /** Which output path filled which argument, with counts; what a walk uses to fill arguments. */
+  /**
+   * Which path filled which argument, with counts; what a walk uses to fill arguments. Paths are written as a witness's are,
+   * with `[*]` for any element. A retry has none.
+   */
   bindings: { source: string; target: string; count: number }[];
   /** All witnesses up to a cap stated by the miner; `count` is exact. */
   witnesses: Witness[];
@@ -70,7 +76,10 @@ export interface SourceCounts {
   trajectories: number;
   calls: number;
   pairs: number;
+  /** Pairs that show an edge of the kind, before rare edges are cut. */
   edges: Record<EdgeKind, number>;
+  /** Pairs in which a value of the earlier result, or a part of its text, stands in the later arguments. */
+  loose?: number;
 }
 
 /** The tool composition graph G = (V, E, w). Plain data. */
@@ -154,4 +163,6 @@ export interface Verdict {
   passed: boolean;
   /** Each failed assertion in a sentence. */
   failures: string[];
+  /** Who is to blame for the failures, where there are any: a timeout or a broken world is not the agent's fault. */
+  fault?: 'agent' | 'environment';
 }

@@ -1,0 +1,63 @@
+import { LabError } from '../../base/errors.ts';
+import { guessEffect } from '../../trace/effect.ts';
+import type { Call, Effect, ToolSpec } from '../../trace/model.ts';
+
+/**
+ * When a value is too common to show that it flowed. Applied to a value in one argument, once it stands there in at
+ * least `support` trajectories; below that there is too little to tell.
+ */
+export interface CommonTest {
+  /** Trajectories. */
+  support: number;
+  /** Stands in more than this share of the trajectories that set the argument: a constant of the argument. */
+  share: number;
+  /** Was shown by the output before in less than this share of its uses: chosen by the caller, and met by chance. */
+  traced: number;
+  /** Shown by the output before less than `lift` times as often as outputs hold it anyway: met by chance. */
+  lift: number;
+}
+
+export interface MinerOptions {
+  /** What a call does. Default: the tool's declaration, else its verb (`src/trace/effect.ts`). */
+  effectOf?: (call: Call, spec: ToolSpec | undefined) => Effect;
+  /** Edges with fewer pairs are cut. Default 2. */
+  minCount?: number;
+  /** Most witnesses kept an edge: those with the smallest hash. Default 16. */
+  witnesses?: number;
+  /** Shortest string that can be evidence of a data edge. Default 4. */
+  shortest?: number;
+  /** Values that stand inside free text: not looked for, counted apart (default), or taken as data edges. */
+  loose?: 'off' | 'count' | 'edges';
+  /** Whose calls are mined. Default both; each caller's calls are a sequence of their own. */
+  callers?: readonly Call['caller'][];
+  /** Most values of an argument that is enumerated. Default 10. */
+  maxEnumerated?: number;
+  common?: Partial<CommonTest>;
+}
+
+/** Options with every default filled in. */
+export type FilledOptions = Required<Omit<MinerOptions, 'common'>> & { common: CommonTest };
+
+/** Fills in defaults. @throws LabError on a number outside its range. */
+export function fillOptions(options: MinerOptions): FilledOptions {
+  const filled: FilledOptions = {
+    effectOf: options.effectOf ?? ((call, spec) => guessEffect(call.tool, spec)),
+    minCount: options.minCount ?? 2,
+    witnesses: options.witnesses ?? 16,
+    shortest: options.shortest ?? 4,
+    loose: options.loose ?? 'count',
+    callers: options.callers ?? ['agent', 'user'],
+    maxEnumerated: options.maxEnumerated ?? 10,
+    common: { support: 10, share: 0.8, traced: 0.1, lift: 1.5, ...options.common },
+  };
+  for (const name of ['minCount', 'witnesses', 'shortest', 'maxEnumerated'] as const) {
+    const value = filled[name];
+    if (!(value >= 1) || (Number.isNaN(value % 1) && value !== Number.POSITIVE_INFINITY)) {
+      throw new LabError(`${name} is ${value}`, {
+        where: 'mining options',
+        remedy: 'give a number of at least 1',
+      });
+    }
+  }
+  return filled;
+}
