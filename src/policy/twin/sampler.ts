@@ -54,7 +54,9 @@ export class TwinSampler implements Sampler {
       up: reals(ROWS * hidden),
       /** Last norm's output of the newest token of each rollout [R, D]. */
       newest: reals(rollouts * width),
-      logits: reals(vocab),
+      /** The same of the rollouts being sampled, and their logits. */
+      chosen: reals(rollouts * width),
+      logits: reals(rollouts * vocab),
     };
     const ids = () => new Int32Array(ROWS);
     this.#queue = { tokens: ids(), rollouts: ids(), positions: ids(), count: 0 };
@@ -78,12 +80,11 @@ export class TwinSampler implements Sampler {
     }
     this.#run(weights);
     for (let count = 0; count < options.limit && active.length > 0; count++) {
-      for (const rollout of active) {
-        this.#flushPending(weights, rollout);
-      }
+      for (const rollout of active) this.#flushPending(weights, rollout);
       this.#run(weights);
-      active = active.filter((rollout) => {
-        const token = this.#draw(weights, rollout, options);
+      const tokens = this.#draw(weights, active, options);
+      active = active.filter((rollout, i) => {
+        const token = tokens[i]!;
         sampled[rollout]!.push(token);
         this.#pending[rollout] = token;
         return token !== options.stop;
@@ -174,11 +175,16 @@ export class TwinSampler implements Sampler {
     this.#queue.count = 0;
   }
 
-  #draw(weights: Weights, rollout: number, { temperature, seed }: TurnOptions): number {
+  /** One token for each of the `active` rollouts, from the logits after its newest token. */
+  #draw(weights: Weights, active: readonly number[], { temperature, seed }: TurnOptions): number[] {
     const { width: k, vocab } = this.#shape;
-    const { newest, logits } = this.#scratch;
-    matmulNt(newest.subarray(rollout * k, rollout * k + k), weights.embed, logits, { n: 1, m: vocab, k });
-    const position = this.#lengths[rollout]!;
-    return sample(logits, 0, vocab, temperature, { seed, rollout, position });
+    const { newest, chosen, logits } = this.#scratch;
+    for (const [i, rollout] of active.entries())
+      chosen.set(newest.subarray(rollout * k, rollout * k + k), i * k);
+    matmulNt(chosen, weights.embed, logits, { n: active.length, m: vocab, k });
+    return active.map((rollout, i) => {
+      const position = this.#lengths[rollout]!;
+      return sample(logits, i * vocab, vocab, temperature, { seed, rollout, position });
+    });
   }
 }
