@@ -1,0 +1,73 @@
+// matmul_nn: C[N, K] = A[N, M] · B[M, K] (the gradient of a layer's input: dx = dy · W). Options: ACCUMULATE adds to C;
+// GELU_BACKWARD multiplies by gelu'(u) of the pre-activation u [N, K], with s = σ(2√(2/π)·(u + 0.044715·u³)):
+// gelu' = s + u·s·(1 − s)·2√(2/π)·(1 + 3·0.044715·u²).
+// K is a multiple of 4; rows of A have 4·M4 ≥ M columns, those from M on are 0. A thread makes a tile of ROWS rows ×
+// COLS4 vec4 columns in registers; no barrier and no shared memory.
+struct Dims { n: u32, chunk: u32 }
+@group(0) @binding(0) var<uniform> dims: Dims;
+@group(0) @binding(1) var<storage, read> a: array<vec4f>;
+@group(0) @binding(2) var<storage, read> b: array<vec4f>;
+@group(0) @binding(3) var<storage, read_write> c: array<vec4f>;
+//! if GELU_BACKWARD
+@group(0) @binding(4) var<storage, read> before: array<vec4f>;
+
+fn gelu_slope(x: vec4f) -> vec4f {
+  let s = 1.0 / (1.0 + exp(-1.5957691216057308 * (x + 0.044715 * x * x * x)));
+  return s + x * s * (1.0 - s) * 1.5957691216057308 * (1.0 + 0.134145 * x * x);
+}
+//! end
+
+@compute @workgroup_size(WORKGROUP)
+fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
+  let t = id.y * groups.x * WORKGROUP + id.x;
+  let row = t / TILES * ROWS;
+  if (row >= dims.n) { return; }
+  let column = t % TILES * COLS4;
+  let last = dims.n - 1;
+  //! repeat i ROWS
+  let a_row$i = min(row + $i, last) * M4;
+  //! repeat j COLS4
+  var c$i_$j = vec4f();
+  //! end
+  //! end
+  //! repeat j COLS4
+  let b_column$j = min(column + $j, K4 - 1);
+  //! end
+  for (var m = 0u; m < M4; m++) {
+    //! repeat i ROWS
+    let a$i = a[a_row$i + m];
+    //! end
+    //! repeat q 4
+    {
+      let b_row = min(m * 4 + $q, LAST) * K4;
+      //! repeat j COLS4
+      let b$j = b[b_row + b_column$j];
+      //! repeat i ROWS
+      c$i_$j += a$i[$q] * b$j;
+      //! end
+      //! end
+    }
+    //! end
+  }
+  //! repeat i ROWS
+  if (row + $i < dims.n) {
+    let at = (row + $i) * K4 + column;
+    //! repeat j COLS4
+    //! if RAGGED
+    if (column + $j < K4)
+    //! end
+    {
+      //! if ACCUMULATE
+      c[at + $j] += c$i_$j;
+      //! end
+      //! if GELU_BACKWARD
+      c[at + $j] = c$i_$j * gelu_slope(before[at + $j]);
+      //! end
+      //! if PLAIN
+      c[at + $j] = c$i_$j;
+      //! end
+    }
+    //! end
+  }
+  //! end
+}

@@ -1,0 +1,76 @@
+// matmul_tn: C[M, K] = A[N, M]ᵀ · B[N, K] (the gradient of a weight: dW = dyᵀ · x), first stage: slice s sums rows
+// s·chunk … (s + 1)·chunk − 1; grad_norm adds the slices in order, so that the sum has the same bits every time.
+// K is a multiple of 4; rows of A have 4·M4 ≥ M columns. → c [SLICES, stride 4·STRIDE4], each slice [M, K].
+// A thread makes a tile of 4·ROWS4 rows × COLS4 vec4 columns of one slice in registers.
+struct Dims { n: u32, chunk: u32 }
+@group(0) @binding(0) var<uniform> dims: Dims;
+@group(0) @binding(1) var<storage, read> a: array<vec4f>;
+@group(0) @binding(2) var<storage, read> b: array<vec4f>;
+@group(0) @binding(3) var<storage, read_write> c: array<vec4f>;
+
+@compute @workgroup_size(WORKGROUP)
+fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
+  let t = id.y * groups.x * WORKGROUP + id.x;
+  let slice = t / (ROW_TILES * TILES);
+  if (slice >= SLICES) { return; }
+  let row = t / TILES % ROW_TILES * ROWS4;
+  let column = t % TILES * COLS4;
+  //! repeat i ROWS4
+  let a_column$i = min(row + $i, M4 - 1);
+  //! end
+  //! repeat j COLS4
+  let b_column$j = min(column + $j, K4 - 1);
+  //! repeat i ROWS4
+  //! repeat q 4
+  var c$i_$q_$j = vec4f();
+  //! end
+  //! end
+  //! end
+  let end = min(dims.n, (slice + 1) * dims.chunk);
+  var n = slice * dims.chunk;
+  for (; n + 4 <= end; n += 4) {
+    //! repeat u 4
+    {
+      //! repeat i ROWS4
+      let a$i = a[(n + $u) * M4 + a_column$i];
+      //! end
+      //! repeat j COLS4
+      let b$j = b[(n + $u) * K4 + b_column$j];
+      //! repeat i ROWS4
+      //! repeat q 4
+      c$i_$q_$j += a$i[$q] * b$j;
+      //! end
+      //! end
+      //! end
+    }
+    //! end
+  }
+  for (; n < end; n++) {
+    //! repeat i ROWS4
+    let a$i = a[n * M4 + a_column$i];
+    //! end
+    //! repeat j COLS4
+    let b$j = b[n * K4 + b_column$j];
+    //! repeat i ROWS4
+    //! repeat q 4
+    c$i_$q_$j += a$i[$q] * b$j;
+    //! end
+    //! end
+    //! end
+  }
+  let at = slice * STRIDE4 + row * 4 * K4 + column;
+  //! repeat i ROWS4
+  //! repeat q 4
+  if ((row + $i) * 4 + $q < M_ROWS) {
+    //! repeat j COLS4
+    //! if RAGGED
+    if (column + $j < K4)
+    //! end
+    {
+      c[at + ($i * 4 + $q) * K4 + $j] = c$i_$q_$j;
+    }
+    //! end
+  }
+  //! end
+  //! end
+}

@@ -1,0 +1,103 @@
+import { LabError } from '../base/errors.ts';
+import { Pipelines } from './pipelines.ts';
+import { checkKnownAnswers } from './selfTest.ts';
+
+/** How a device ended. */
+export interface DeviceLoss {
+  /** True where this code destroyed it: no reason to recover. */
+  own: boolean;
+  message: string;
+}
+
+/** What a device is and may do, for the page and for the record of a run. */
+export interface DeviceReport {
+  /** Vendor and architecture as the adapter states them. */
+  name: string;
+  limits: Record<string, number>;
+  features: string[];
+  /** True for a software rasteriser, where kernels run on the processor. */
+  software: boolean;
+}
+
+/** An open WebGPU device with its pipeline cache. Its owner destroys it; engines on it only borrow it. */
+export class LabDevice {
+  readonly gpu: GPUDevice;
+  readonly report: DeviceReport;
+  readonly pipelines: Pipelines;
+  /** Resolves when the device is gone, by a driver or by `destroy`; it never rejects. */
+  readonly lost: Promise<DeviceLoss>;
+  #own = false;
+
+  constructor(gpu: GPUDevice, report: DeviceReport) {
+    this.gpu = gpu;
+    this.report = report;
+    this.pipelines = new Pipelines(gpu);
+    this.lost = gpu.lost.then(({ message }) => ({ own: this.#own, message }));
+  }
+
+  /** Ends the device; `lost` then resolves with `own`. */
+  destroy(): void {
+    this.#own = true;
+    this.gpu.destroy();
+  }
+}
+
+/** Limits worth raising where the adapter has more: large models need them, none of our kernels do. */
+const RAISED = ['maxStorageBufferBindingSize', 'maxBufferSize'] as const;
+/** Features that help and that nothing depends on. */
+const HELPFUL: readonly GPUFeatureName[] = ['timestamp-query'];
+
+/**
+ * Opens a device: the adapter's own large limits first, the defaults where that is refused, and checks small kernels
+ * against known answers before anything is trained on it.
+ * @param gpu `navigator.gpu`, or what Dawn's `create` returns in Node (keep a reference to that object).
+ * @throws LabError where there is no adapter, no device, or the device computes wrong numbers.
+ */
+export async function openDevice(gpu: GPU | undefined): Promise<LabDevice> {
+  if (!gpu) throw noWebGpu('this browser has no WebGPU');
+  let refusal: unknown = null;
+  for (const rung of [{ limits: true, features: true }, { limits: true }, {}]) {
+    // A fresh adapter each time: a second device from one adapter is lost from the start in some browsers.
+    const adapter = await gpu.requestAdapter({ powerPreference: 'high-performance' });
+    if (!adapter) throw noWebGpu('WebGPU is there but finds no graphics adapter');
+    try {
+      const device = await adapter.requestDevice(wishes(adapter, rung));
+      const opened = new LabDevice(device, report(adapter, device));
+      await checkKnownAnswers(device, opened.pipelines);
+      return opened;
+    } catch (error) {
+      if (error instanceof LabError) throw error;
+      refusal = error;
+    }
+  }
+  throw noWebGpu('the graphics adapter gives no device', refusal);
+}
+
+function wishes(adapter: GPUAdapter, rung: { limits?: boolean; features?: boolean }): GPUDeviceDescriptor {
+  return {
+    label: 'rollout-lab',
+    requiredLimits: rung.limits ? Object.fromEntries(RAISED.map((name) => [name, adapter.limits[name]])) : {},
+    requiredFeatures: rung.features ? HELPFUL.filter((name) => adapter.features.has(name)) : [],
+  };
+}
+
+function report(adapter: GPUAdapter, device: GPUDevice): DeviceReport {
+  const { vendor, architecture, device: model, description } = adapter.info;
+  const words = [vendor, architecture, model, description].filter(Boolean);
+  const limits: Record<string, number> = {};
+  for (const name in device.limits) limits[name] = Number(device.limits[name as keyof GPUSupportedLimits]);
+  return {
+    name: words.slice(0, 2).join(' ') || 'unnamed adapter',
+    limits,
+    features: [...device.features],
+    software: adapter.info.isFallbackAdapter || /swiftshader|llvmpipe|basic render/i.test(words.join(' ')),
+  };
+}
+
+function noWebGpu(what: string, cause?: unknown): LabError {
+  return new LabError(what, {
+    where: 'WebGPU',
+    remedy: 'use a current Chrome, Edge, Firefox or Safari with graphics acceleration on, or the CPU engine',
+    cause,
+  });
+}

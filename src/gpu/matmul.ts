@@ -1,0 +1,130 @@
+import nnSource from '../../shaders/matmul_nn.wgsl?raw';
+import ntSource from '../../shaders/matmul_nt.wgsl?raw';
+import tnSource from '../../shaders/matmul_tn.wgsl?raw';
+import type { Threads } from './plan.ts';
+import { wgsl } from './wgsl.ts';
+
+/** A kernel's text and thread count, still without its buffers. */
+export interface Kernel {
+  label: string;
+  code: string;
+  threads: Threads;
+}
+
+/** Register tile of one thread: rows, and columns in vec4s at most; invocations in a workgroup. */
+export interface Tiling {
+  rows: number;
+  columns4: number;
+  workgroup: number;
+}
+
+/**
+ * The tile that suits a device. Measured on SwiftShader at [2048, 64]·[256, 64]ᵀ: 0.9 GFLOP/s for one vec4 a thread,
+ * 2.1 for 4 × 1, 3.4 for 8 × 4, 4.2 for 16 × 4. A GPU wants fewer registers a thread and more threads.
+ */
+export function tilingFor(software: boolean): Tiling {
+  return software ? { rows: 16, columns4: 4, workgroup: 16 } : { rows: 4, columns4: 2, workgroup: 64 };
+}
+
+/** Columns of a tile: the most, up to `most`, that leave no more than a tenth of the tiles' room unused. */
+function fitColumns(vecs: number, most: number): number {
+  for (let columns = most; columns > 1; columns--)
+    if (Math.ceil(vecs / columns) * columns <= vecs * 1.1) return columns;
+  return 1;
+}
+
+/** What follows the product [N, M] of `matmulNt`. */
+export type NtEpilogue = 'plain' | 'residual' | 'gelu';
+
+/**
+ * C[N, M] = A[N, K]·B[M, K]ᵀ. Bindings: dims, A, B, C, then the residual or gelu(C) as the epilogue asks. Rows of C
+ * have M rounded up to a multiple of 4 columns. N is `sizes[rows]`.
+ */
+export function matmulNt(
+  size: { m: number; k: number },
+  tiling: Tiling,
+  epilogue: NtEpilogue,
+  rows: string,
+): Kernel {
+  const m4 = Math.ceil(size.m / 4);
+  const columns4 = fitColumns(m4, tiling.columns4);
+  const tiles = Math.ceil(m4 / columns4);
+  const code = wgsl(ntSource, {
+    ROWS: tiling.rows,
+    COLS4: columns4,
+    WORKGROUP: tiling.workgroup,
+    TILES: tiles,
+    K4: size.k / 4,
+    M4: m4,
+    LAST: size.m - 1,
+    RAGGED: m4 % columns4 !== 0,
+    RESIDUAL: epilogue === 'residual',
+    GELU: epilogue === 'gelu',
+  });
+  return { label: 'matmul_nt', code, threads: (sizes) => Math.ceil(sizes[rows]! / tiling.rows) * tiles };
+}
+
+/** What follows the product [N, K] of `matmulNn`. */
+export type NnEpilogue = 'plain' | 'accumulate' | 'geluBackward';
+
+/**
+ * C[N, K] = A[N, M]·B[M, K]. Bindings: dims, A, B, C, then the pre-activation where the epilogue is `geluBackward`.
+ * Rows of A have M rounded up to a multiple of 4 columns, the excess 0. N is `sizes[rows]`.
+ */
+export function matmulNn(
+  size: { m: number; k: number },
+  tiling: Tiling,
+  epilogue: NnEpilogue,
+  rows: string,
+): Kernel {
+  const k4 = size.k / 4;
+  const columns4 = fitColumns(k4, tiling.columns4);
+  const tiles = Math.ceil(k4 / columns4);
+  const code = wgsl(nnSource, {
+    ROWS: tiling.rows,
+    COLS4: columns4,
+    WORKGROUP: tiling.workgroup,
+    TILES: tiles,
+    K4: k4,
+    M4: Math.ceil(size.m / 4),
+    LAST: size.m - 1,
+    RAGGED: k4 % columns4 !== 0,
+    PLAIN: epilogue === 'plain',
+    ACCUMULATE: epilogue === 'accumulate',
+    GELU_BACKWARD: epilogue === 'geluBackward',
+  });
+  return { label: 'matmul_nn', code, threads: (sizes) => Math.ceil(sizes[rows]! / tiling.rows) * tiles };
+}
+
+/** How a gradient is split over rows: `slices` partial sums, one every `stride` elements. */
+export interface Slicing {
+  slices: number;
+  stride: number;
+}
+
+/**
+ * C[s] [M, K] = A[rows of slice s, M]ᵀ·B[the same rows, K]. Bindings: dims (n and chunk), A, B, C. Rows of A have M
+ * rounded up to a multiple of 4 columns.
+ */
+export function matmulTn(size: { m: number; k: number }, tiling: Tiling, slicing: Slicing): Kernel {
+  const m4 = Math.ceil(size.m / 4);
+  const k4 = size.k / 4;
+  const rows4 = fitColumns(m4, Math.max(1, tiling.rows / 4));
+  const columns4 = fitColumns(k4, tiling.columns4);
+  const tiles = Math.ceil(k4 / columns4);
+  const rowTiles = Math.ceil(m4 / rows4);
+  const code = wgsl(tnSource, {
+    ROWS4: rows4,
+    COLS4: columns4,
+    WORKGROUP: tiling.workgroup,
+    TILES: tiles,
+    ROW_TILES: rowTiles,
+    K4: k4,
+    M4: m4,
+    M_ROWS: size.m,
+    SLICES: slicing.slices,
+    STRIDE4: slicing.stride / 4,
+    RAGGED: k4 % columns4 !== 0,
+  });
+  return { label: 'matmul_tn', code, threads: () => slicing.slices * rowTiles * tiles };
+}

@@ -1,0 +1,140 @@
+import type { Memory } from '../../gpu/memory.ts';
+import type { PolicyShape } from '../engine.ts';
+
+/** What one layer keeps of the forward pass for its gradient. Rows are positions; D width, H heads, F hidden units. */
+export interface LayerActivations {
+  /** The residual stream that enters the layer [N, D]: the output of the layer before. */
+  input: GPUBuffer;
+  /** 1/rms of the input [N] and the normalised input [N, D]. */
+  inverse1: GPUBuffer;
+  normed1: GPUBuffer;
+  /** Fused queries, keys and values, turned by rotary [N, 3D]. */
+  qkv: GPUBuffer;
+  /** Attention's output [N, D] and log-sum-exp [N, H]. */
+  o: GPUBuffer;
+  lse: GPUBuffer;
+  /** The residual stream after attention [N, D], and its norm. */
+  middle: GPUBuffer;
+  inverse2: GPUBuffer;
+  normed2: GPUBuffer;
+  /** The MLP before and after gelu [N, F]. */
+  before: GPUBuffer;
+  activated: GPUBuffer;
+}
+
+/** Most columns of the vocabulary whose logits are held at a time. A multiple of 64. */
+const TILE = 1024;
+
+/** A tile of the vocabulary: ids base … base + count − 1. */
+export interface VocabTile {
+  base: number;
+  count: number;
+  /** Uniform (base, count) for the kernels. */
+  uniform: GPUBuffer;
+}
+
+/** Buffers of the forward pass of up to `capacity` positions. */
+export interface Activations {
+  layers: LayerActivations[];
+  /** The residual stream after the last layer [N, D]. */
+  output: GPUBuffer;
+  /** The trained rows of it, normalised [R, D], and 1/rms [R]. */
+  inverse: GPUBuffer;
+  hidden: GPUBuffer;
+  tiles: VocabTile[];
+  /** Stored columns of a row of `logits`. */
+  columns: number;
+  /** Logits of one tile [R, columns], then their gradient. */
+  logits: GPUBuffer;
+  /** Running softmax [R, 4] and negative log-likelihood [R]. */
+  softmax: GPUBuffer;
+  nll: GPUBuffer;
+}
+
+/** Buffers of the backward pass. */
+export interface Gradients {
+  /** ∂loss/∂residual stream [N, D], carried from the last layer to the embedding. */
+  residual: GPUBuffer;
+  /** ∂/∂normalised rows or attention's output [N, D]. */
+  width: GPUBuffer;
+  qkv: GPUBuffer;
+  delta: GPUBuffer;
+  hidden: GPUBuffer;
+}
+
+/** Makes the buffers of the forward pass. */
+export function createActivations(
+  device: GPUDevice,
+  memory: Memory,
+  shape: PolicyShape,
+  capacity: number,
+): Activations {
+  const { width, heads, hidden, layers, vocab } = shape;
+  const rows = (label: string, columns: number) => memory.storage(label, capacity * columns);
+  const stream = Array.from({ length: layers + 1 }, (_, l) => rows(`stream ${l}`, width));
+  const columns = Math.ceil(Math.min(vocab, TILE) / 4) * 4;
+  return {
+    layers: Array.from({ length: layers }, (_, l) => ({
+      input: stream[l]!,
+      inverse1: rows(`${l} inverse1`, 1),
+      normed1: rows(`${l} normed1`, width),
+      qkv: rows(`${l} qkv`, 3 * width),
+      o: rows(`${l} attention`, width),
+      lse: rows(`${l} lse`, heads),
+      middle: rows(`${l} middle`, width),
+      inverse2: rows(`${l} inverse2`, 1),
+      normed2: rows(`${l} normed2`, width),
+      before: rows(`${l} before gelu`, hidden),
+      activated: rows(`${l} activated`, hidden),
+    })),
+    output: stream[layers]!,
+    inverse: rows('inverse', 1),
+    hidden: rows('hidden', width),
+    tiles: createTiles(device, memory, vocab),
+    columns,
+    logits: rows('logits', columns),
+    softmax: rows('softmax', 4),
+    nll: rows('nll', 1),
+  };
+}
+
+function createTiles(device: GPUDevice, memory: Memory, vocab: number): VocabTile[] {
+  return Array.from({ length: Math.ceil(vocab / TILE) }, (_, i) => {
+    const base = i * TILE;
+    const count = Math.min(TILE, vocab - base);
+    const uniform = memory.create(`tile ${i}`, 16, GPUBufferUsage.UNIFORM | GPUBufferUsage.COPY_DST);
+    device.queue.writeBuffer(uniform, 0, new Uint32Array([base, count, 0, 0]));
+    return { base, count, uniform };
+  });
+}
+
+/** Makes the buffers of the backward pass. */
+export function createGradients(memory: Memory, shape: PolicyShape, capacity: number): Gradients {
+  const rows = (label: string, columns: number) => memory.storage(label, capacity * columns);
+  return {
+    residual: rows('d residual', shape.width),
+    width: rows('d width', shape.width),
+    qkv: rows('d qkv', 3 * shape.width),
+    delta: rows('delta', shape.heads),
+    hidden: rows('d hidden', shape.hidden),
+  };
+}
+
+/**
+ * Cosine and sine of every position and pair [context, Dh/2, 2], p·10000^(−2i/Dh), made in float64 since WGSL's sin
+ * is coarse at large angles.
+ */
+export function createTurns(device: GPUDevice, memory: Memory, shape: PolicyShape): GPUBuffer {
+  const headWidth = shape.width / shape.heads;
+  const half = headWidth / 2;
+  const turns = new Float32Array(shape.context * half * 2);
+  for (let p = 0; p < shape.context; p++)
+    for (let i = 0; i < half; i++) {
+      const angle = p * 10000 ** ((-2 * i) / headWidth);
+      turns[(p * half + i) * 2] = Math.cos(angle);
+      turns[(p * half + i) * 2 + 1] = Math.sin(angle);
+    }
+  const buffer = memory.storage('turns', turns.length);
+  device.queue.writeBuffer(buffer, 0, turns);
+  return buffer;
+}

@@ -1,0 +1,168 @@
+import adamwSource from '../../../shaders/adamw.wgsl?raw';
+import attentionSource from '../../../shaders/attention.wgsl?raw';
+import attentionKvSource from '../../../shaders/attention_backward_kv.wgsl?raw';
+import attentionQSource from '../../../shaders/attention_backward_q.wgsl?raw';
+import cachedAttentionSource from '../../../shaders/cached_attention.wgsl?raw';
+import compactSource from '../../../shaders/compact.wgsl?raw';
+import crossEntropySource from '../../../shaders/cross_entropy.wgsl?raw';
+import crossEntropyBackwardSource from '../../../shaders/cross_entropy_backward.wgsl?raw';
+import gatherSource from '../../../shaders/embed_gather.wgsl?raw';
+import scatterSource from '../../../shaders/embed_scatter.wgsl?raw';
+import gradNormSource from '../../../shaders/grad_norm.wgsl?raw';
+import normSource from '../../../shaders/rms_norm.wgsl?raw';
+import normBackwardSource from '../../../shaders/rms_norm_backward.wgsl?raw';
+import normGainSource from '../../../shaders/rms_norm_gain.wgsl?raw';
+import rotarySource from '../../../shaders/rotary.wgsl?raw';
+import sampleSource from '../../../shaders/sample.wgsl?raw';
+import summarySource from '../../../shaders/step_summary.wgsl?raw';
+import type { Kernel, Slicing } from '../../gpu/matmul.ts';
+import { type Constants, wgsl } from '../../gpu/wgsl.ts';
+
+/** Sizes of the heads: D = heads · headWidth. */
+export interface HeadSize {
+  heads: number;
+  headWidth: number;
+}
+
+/** Each builder gives the text of one kernel at literal sizes; `rows` names the size that counts its rows. */
+function kernel(label: string, source: string, constants: Constants, threads: Kernel['threads']): Kernel {
+  return { label, code: wgsl(source, constants), threads };
+}
+
+/** Bindings: dims, tokens, embed, x. */
+export const embedGather = (d: number, rows: string): Kernel =>
+  kernel('embed_gather', gatherSource, { D4: d / 4 }, (s) => (s[rows]! * d) / 4);
+
+/** Bindings: dims (with `distinct`), distinct, bounds, order, dx, dE. */
+export const embedScatter = (d: number): Kernel =>
+  kernel('embed_scatter', scatterSource, { D4: d / 4 }, (s) => (s.distinct! * d) / 4);
+
+/** Bindings: dims, x, gain, y, inverse and, where `listed`, the row list. */
+export const rmsNorm = (d: number, rows: string, listed = false): Kernel =>
+  kernel('rms_norm', normSource, { D4: d / 4, ROWS: listed }, (s) => s[rows]!);
+
+/** Bindings: dims, x, gain, dy, inverse, dx and, where `listed`, the row list. */
+export const rmsNormBackward = (d: number, rows: string, listed = false): Kernel =>
+  kernel('rms_norm_backward', normBackwardSource, { D4: d / 4, ROWS: listed }, (s) => s[rows]!);
+
+/** Bindings: dims, x, dy, inverse, d_gain (sliced) and, where `listed`, the row list. */
+export const rmsNormGain = (d: number, slicing: Slicing, listed = false): Kernel =>
+  kernel(
+    'rms_norm_gain',
+    normGainSource,
+    { D4: d / 4, SLICES: slicing.slices, STRIDE4: slicing.stride / 4, ROWS: listed },
+    () => (slicing.slices * d) / 4,
+  );
+
+/** Bindings: dims, positions, turns, qkv. */
+export const rotary = ({ heads, headWidth }: HeadSize, rows: string, direction: 1 | -1): Kernel =>
+  kernel(
+    'rotary',
+    rotarySource,
+    {
+      HEADS: heads,
+      HALF: headWidth / 2,
+      WIDTH: heads * headWidth,
+      CONTEXT: 0,
+      BACKWARD: direction < 0,
+      CACHE: false,
+    },
+    (s) => (s[rows]! * heads * headWidth) / 2,
+  );
+
+/** Bindings: dims, positions, turns, qkv, rollouts, keys, values. */
+export const rotaryIntoCache = ({ heads, headWidth }: HeadSize, context: number, rows: string): Kernel =>
+  kernel(
+    'rotary',
+    rotarySource,
+    {
+      HEADS: heads,
+      HALF: headWidth / 2,
+      WIDTH: heads * headWidth,
+      CONTEXT: context,
+      BACKWARD: false,
+      CACHE: true,
+    },
+    (s) => (s[rows]! * heads * headWidth) / 2,
+  );
+
+/** How the attention kernels read a head: as vec4s, or as vec2s where its width is no multiple of 4. */
+export function headConstants({ heads, headWidth }: HeadSize): Constants {
+  const lanes = headWidth % 4 === 0 ? 4 : 2;
+  return {
+    VEC: `vec${lanes}f`,
+    HEADS: heads,
+    HEAD_VECS: headWidth / lanes,
+    WIDTH_VECS: (heads * headWidth) / lanes,
+    SCALE: 1 / Math.sqrt(headWidth),
+  };
+}
+
+/** Bindings: dims, qkv, starts, o, lse. */
+export const attention = (size: HeadSize, rows: string): Kernel =>
+  kernel('attention', attentionSource, headConstants(size), (s) => s[rows]! * size.heads);
+
+/** Bindings: dims, qkv, starts, o, lse, d_o, d_qkv, delta. */
+export const attentionBackwardQ = (size: HeadSize, rows: string): Kernel =>
+  kernel('attention_backward_q', attentionQSource, headConstants(size), (s) => s[rows]! * size.heads);
+
+/** Bindings: dims, qkv, ends, lse, delta, d_o, d_qkv. */
+export const attentionBackwardKv = (size: HeadSize, rows: string): Kernel =>
+  kernel('attention_backward_kv', attentionKvSource, headConstants(size), (s) => s[rows]! * size.heads);
+
+/** Bindings: dims, tile, z, targets, state, nll. `columns` is the stored width of a row of z, a multiple of 4. */
+export const crossEntropy = (columns: number, rows: string): Kernel =>
+  kernel('cross_entropy', crossEntropySource, { COLUMNS4: columns / 4 }, (s) => s[rows]!);
+
+/** Bindings: dims, tile, z, state, targets, shares. */
+export const crossEntropyBackward = (columns: number, rows: string): Kernel =>
+  kernel(
+    'cross_entropy_backward',
+    crossEntropyBackwardSource,
+    { COLUMNS4: columns / 4 },
+    (s) => (s[rows]! * columns) / 4,
+  );
+
+/** Vec4s that one thread of `gradNorm` adds up. */
+const RUN = 16;
+
+/** How many partial sums of squares `gradNorm` leaves for `count` parameters. */
+export const normThreads = (count: number): number => Math.ceil(count / 4 / RUN);
+
+/** Bindings: partials, gradient, squares. */
+export const gradNorm = (count: number, slices: number): Kernel =>
+  kernel(
+    'grad_norm',
+    gradNormSource,
+    { COUNT4: count / 4, SLICES: slices, THREADS: normThreads(count) },
+    () => normThreads(count),
+  );
+
+/** Bindings: dims of the trained rows, step, squares, nll, shares, summary, ring. */
+export const stepSummary = (count: number): Kernel =>
+  kernel('step_summary', summarySource, { THREADS: normThreads(count) }, () => 1);
+
+/** Bindings: step, gradient, summary, decays, parameters, moment1, moment2. */
+export const adamw = (count: number): Kernel =>
+  kernel('adamw', adamwSource, { COUNT4: count / 4 }, () => count / 4);
+
+/** Bindings: dims, qkv, rollouts, positions, keys, values, o. */
+export const cachedAttention = (size: HeadSize, context: number, rows: string): Kernel =>
+  kernel(
+    'cached_attention',
+    cachedAttentionSource,
+    { ...headConstants(size), CONTEXT: context },
+    (s) => s[rows]! * size.heads,
+  );
+
+/** Bindings: dims, turn, z, rollouts, positions, next, header, sampled. */
+export const sample = (vocab: number, rollouts: number, rows: string): Kernel =>
+  kernel(
+    'sample',
+    sampleSource,
+    { VOCAB: vocab, COLUMNS4: Math.ceil(vocab / 4), ROLLOUTS: rollouts },
+    (s) => s[rows]!,
+  );
+
+/** Bindings: header, next, dims, rollouts, positions, tokens. */
+export const compact = (rows: string): Kernel => kernel('compact', compactSource, {}, (s) => s[rows]!);

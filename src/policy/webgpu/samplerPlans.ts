@@ -1,0 +1,185 @@
+import type { LabDevice } from '../../gpu/device.ts';
+import { matmulNt, type Tiling } from '../../gpu/matmul.ts';
+import type { Memory } from '../../gpu/memory.ts';
+import { type Binding, type Launch, type Plan, recordPlan } from '../../gpu/plan.ts';
+import type { PolicyShape } from '../engine.ts';
+import { launch } from './forward.ts';
+import * as kernels from './kernels.ts';
+import type { ParameterBuffers } from './parameters.ts';
+
+/** Rows (rollout, position, token) that go through the layers together: a slab of a prompt, or one of each rollout. */
+export interface RowList {
+  /** Uniform (n, step). */
+  dims: GPUBuffer;
+  rollouts: GPUBuffer;
+  positions: GPUBuffer;
+  tokens: GPUBuffer;
+}
+
+/** All that a sampler keeps on the device. R rollouts, `slab` rows at a time. */
+export interface SamplerBuffers {
+  /** One pair [R, context, D] a layer. */
+  caches: { keys: GPUBuffer; values: GPUBuffer }[];
+  prompt: RowList;
+  newest: RowList;
+  turn: GPUBuffer;
+  next: GPUBuffer;
+  header: GPUBuffer;
+  /** Tokens + 1 [context, R], row = step of the turn. */
+  sampled: GPUBuffer;
+  stream: GPUBuffer;
+  middle: GPUBuffer;
+  normed: GPUBuffer;
+  inverse: GPUBuffer;
+  qkv: GPUBuffer;
+  o: GPUBuffer;
+  before: GPUBuffer;
+  activated: GPUBuffer;
+  logits: GPUBuffer;
+}
+
+/** Makes the sampler's buffers. @throws LabError where one of them exceeds the device's limits. */
+export function createSamplerBuffers(
+  memory: Memory,
+  shape: PolicyShape,
+  rollouts: number,
+  slab: number,
+): SamplerBuffers {
+  const { width, hidden, layers, context, vocab } = shape;
+  const { UNIFORM, STORAGE, COPY_DST } = GPUBufferUsage;
+  const rows = (label: string, columns: number) => memory.storage(label, slab * columns);
+  const list = (label: string, count: number): RowList => ({
+    // Kernels read dims as a uniform; `compact` writes them.
+    dims: memory.create(`${label} dims`, 16, UNIFORM | STORAGE | COPY_DST),
+    rollouts: memory.storage(`${label} rollouts`, count),
+    positions: memory.storage(`${label} positions`, count),
+    tokens: memory.storage(`${label} tokens`, count),
+  });
+  const cache = rollouts * context * width;
+  return {
+    caches: Array.from({ length: layers }, (_, l) => ({
+      keys: memory.storage(`${l} key cache`, cache),
+      values: memory.storage(`${l} value cache`, cache),
+    })),
+    prompt: list('prompt', slab),
+    newest: list('newest', rollouts),
+    turn: memory.create('turn', 16, UNIFORM | COPY_DST),
+    next: memory.storage('next rows', 4 * rollouts),
+    header: memory.storage('row count', 4),
+    sampled: memory.storage('sampled tokens', context * rollouts),
+    stream: rows('stream', width),
+    middle: rows('middle', width),
+    normed: rows('normed', width),
+    inverse: rows('inverse', 1),
+    qkv: rows('qkv', 3 * width),
+    o: rows('attention', width),
+    before: rows('before gelu', hidden),
+    activated: rows('activated', hidden),
+    logits: memory.storage('logits', rollouts * Math.ceil(vocab / 4) * 4),
+  };
+}
+
+/** What the launches of a sampler bind. */
+export interface SamplerStage {
+  shape: PolicyShape;
+  tiling: Tiling;
+  parameters: ParameterBuffers;
+  turns: GPUBuffer;
+  buffers: SamplerBuffers;
+  rollouts: number;
+}
+
+/** `prefill` puts a slab of forced tokens into the cache; `step` decodes one token of every row that goes on. */
+export interface SamplerPlans {
+  prefill: Plan;
+  step: Plan;
+}
+
+/** Compiles and records both. */
+export async function createSamplerPlans(device: LabDevice, stage: SamplerStage): Promise<SamplerPlans> {
+  const { shape, buffers } = stage;
+  const layers = Array.from({ length: shape.layers }, (_, l) => l);
+  const { prompt, newest } = buffers;
+  // The last layer of a prefilled row serves its keys and values alone: nothing reads what comes after them.
+  const prefill = [
+    embedLaunch(stage, prompt),
+    ...layers.flatMap((l) => [
+      ...keyValueLaunches(stage, prompt, l),
+      ...(l < shape.layers - 1 ? mixLaunches(stage, prompt, l) : []),
+    ]),
+  ];
+  const step = [
+    embedLaunch(stage, newest),
+    ...layers.flatMap((l) => [...keyValueLaunches(stage, newest, l), ...mixLaunches(stage, newest, l)]),
+    ...drawLaunches(stage),
+  ];
+  const [prefillPlan, stepPlan] = await Promise.all([
+    recordPlan(device.gpu, device.pipelines, prefill),
+    recordPlan(device.gpu, device.pipelines, step),
+  ]);
+  return { prefill: prefillPlan, step: stepPlan };
+}
+
+function embedLaunch({ shape, parameters, buffers }: SamplerStage, list: RowList): Launch {
+  const embed = parameters.weights('embed');
+  return launch(kernels.embedGather(shape.width, 'n'), list.dims, list.tokens, embed, buffers.stream);
+}
+
+/** The first half of a layer: q, and k and v into the cache. */
+function keyValueLaunches(stage: SamplerStage, list: RowList, l: number): Launch[] {
+  const { shape, tiling, parameters, turns, buffers } = stage;
+  const { width, heads, context } = shape;
+  const { stream, normed, inverse, qkv, caches } = buffers;
+  const { keys, values } = caches[l]!;
+  const weights = (name: string) => parameters.weights(`${l}.${name}`);
+  const project = matmulNt({ m: 3 * width, k: width }, tiling, 'plain', 'n');
+  const turn = kernels.rotaryIntoCache({ heads, headWidth: width / heads }, context, 'n');
+  return [
+    launch(kernels.rmsNorm(width, 'n'), list.dims, stream, weights('norm1'), normed, inverse),
+    launch(project, list.dims, normed, weights('qkv'), qkv),
+    launch(turn, list.dims, list.positions, turns, qkv, list.rollouts, keys, values),
+  ];
+}
+
+/** The rest of a layer: attention over the cache and the MLP, back into the stream. */
+function mixLaunches(stage: SamplerStage, list: RowList, l: number): Launch[] {
+  const { shape, tiling, parameters, buffers } = stage;
+  const { width, heads, hidden, context } = shape;
+  const { stream, middle, normed, inverse, qkv, o, before, activated, caches } = buffers;
+  const { keys, values } = caches[l]!;
+  const weights = (name: string): Binding => parameters.weights(`${l}.${name}`);
+  const attend = kernels.cachedAttention({ heads, headWidth: width / heads }, context, 'n');
+  const out = matmulNt({ m: width, k: width }, tiling, 'residual', 'n');
+  const up = matmulNt({ m: hidden, k: width }, tiling, 'gelu', 'n');
+  const down = matmulNt({ m: width, k: hidden }, tiling, 'residual', 'n');
+  return [
+    launch(attend, list.dims, qkv, list.rollouts, list.positions, keys, values, o),
+    launch(out, list.dims, o, weights('out'), middle, stream),
+    launch(kernels.rmsNorm(width, 'n'), list.dims, middle, weights('norm2'), normed, inverse),
+    launch(up, list.dims, normed, weights('up'), before, activated),
+    launch(down, list.dims, activated, weights('down'), stream, middle),
+  ];
+}
+
+/** Logits of the newest rows, one token each, and the rows of the next step. */
+function drawLaunches({ shape, tiling, parameters, buffers, rollouts }: SamplerStage): Launch[] {
+  const { stream, normed, inverse, logits, newest, turn, next, header, sampled } = buffers;
+  const { dims } = newest;
+  const product = matmulNt({ m: shape.vocab, k: shape.width }, tiling, 'plain', 'n');
+  return [
+    launch(kernels.rmsNorm(shape.width, 'n'), dims, stream, parameters.weights('norm'), normed, inverse),
+    launch(product, dims, normed, parameters.weights('embed'), logits),
+    launch(
+      kernels.sample(shape.vocab, rollouts, 'n'),
+      dims,
+      turn,
+      logits,
+      newest.rollouts,
+      newest.positions,
+      next,
+      header,
+      sampled,
+    ),
+    launch(kernels.compact('n'), header, next, dims, newest.rollouts, newest.positions, newest.tokens),
+  ];
+}
