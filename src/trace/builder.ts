@@ -94,9 +94,13 @@ export class TrajectoryBuilder {
     this.#trajectory = { ...head, file: account.path, turns: [] };
   }
 
+  /** Counts a message of the source, whatever it turns out to hold. */
+  beginMessage(): void {
+    this.#account.count('messages');
+  }
+
   /** Adds something said; empty text is no turn. */
   say(role: Message['role'], text: string): void {
-    this.#account.count('messages');
     if (text !== '') this.#trajectory.turns.push({ kind: 'message', role, text });
   }
 
@@ -134,7 +138,6 @@ export class TrajectoryBuilder {
 
   /** Leaves out a message that cannot be read. */
   skipMessage(place: Place, why: string): void {
-    this.#account.count('messages');
     this.#account.report('messages', place, why, 'skipped');
   }
 

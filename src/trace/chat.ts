@@ -58,8 +58,8 @@ export function readChatMessages(
 
 /**
  * Reads one chat message into a trajectory: text, calls (`tool_calls` as OpenAI or as tau2 has them, the older
- * `function_call`, Anthropic's `tool_use` blocks) and results (roles `tool` and `function`, `tool_result` blocks). What cannot be read is
- * reported to the builder.
+ * `function_call`, Anthropic's `tool_use` blocks) and results (roles `tool` and `function`, `tool_result` blocks).
+ * What cannot be read is reported to the builder.
  */
 export function readChatMessage(
   builder: TrajectoryBuilder,
@@ -67,6 +67,7 @@ export function readChatMessage(
   place: Place,
   dialect: ChatDialect,
 ): void {
+  builder.beginMessage();
   if (!isObject(message) || typeof message.role !== 'string') {
     builder.skipMessage(place, 'expected a message with a role');
     return;
@@ -146,6 +147,6 @@ function readCall(builder: TrajectoryBuilder, call: Json, place: Place, dialect:
     });
   } catch (error) {
     if (!(error instanceof LabError)) throw error;
-    builder.skipCall(id, place, `the arguments of ${name} cannot be read (${error.message})`);
+    builder.skipCall(id, place, `the call of “${name}” cannot be read (${error.message})`);
   }
 }

@@ -62,12 +62,13 @@ function rewriteNumbers(text: string, replace: (token: string) => string | null)
   let copied = 0;
   /** Always outside a string: everything before it has been walked. */
   let cursor = 0;
+  /** The next quote from there, looked for once. */
+  let quote = text.indexOf('"');
   SUSPECT.lastIndex = 0;
   for (let match = SUSPECT.exec(text); match; match = SUSPECT.exec(text)) {
-    let quote = text.indexOf('"', cursor);
     while (quote >= 0 && quote < match.index) {
       cursor = endOfString(text, quote);
-      quote = cursor > match.index ? -1 : text.indexOf('"', cursor);
+      quote = text.indexOf('"', cursor);
     }
     if (cursor > match.index) {
       SUSPECT.lastIndex = cursor;
@@ -92,7 +93,7 @@ function rewriteNumbers(text: string, replace: (token: string) => string | null)
 }
 
 /** Offset just after the string that opens at `open`, or the end of the text where it never closes. */
-export function endOfString(text: string, open: number): number {
+function endOfString(text: string, open: number): number {
   let close = text.indexOf('"', open + 1);
   while (close >= 0) {
     let slashes = 0;

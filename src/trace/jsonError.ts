@@ -7,13 +7,12 @@ export interface JsonError {
 
 type State = 'value' | 'value or ]' | 'key' | 'key or }' | 'colon' | 'comma' | 'end';
 
-const EXPECTED: Record<State, string> = {
+const EXPECTED: Record<Exclude<State, 'comma'>, string> = {
   value: 'a value',
   'value or ]': 'a value or ]',
   key: 'a key in double quotes',
   'key or }': 'a key in double quotes or }',
   colon: 'a colon',
-  comma: 'a comma or a closing bracket',
   end: 'the end of the text',
 };
 const LITERAL = /(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)(?![\w.+-])/y;
@@ -29,11 +28,12 @@ export function findJsonError(text: string): JsonError {
   const open: boolean[] = [];
   let state: State = 'value';
   let at = 0;
-  const fail = (expected: string = EXPECTED[state]): JsonError => ({
+  const fail = (expected?: string): JsonError => ({
     offset: at,
-    expected,
+    expected: expected ?? (state === 'comma' ? separator() : EXPECTED[state]),
     found: describeUnit(text, at),
   });
+  const separator = (): string => (open[open.length - 1] ? 'a comma or }' : 'a comma or ]');
   const afterValue = (): State => (open.length > 0 ? 'comma' : 'end');
   for (;;) {
     at += matchAt(SPACE, text, at);
@@ -50,7 +50,7 @@ export function findJsonError(text: string): JsonError {
       else if (unit === (inObject ? '}' : ']')) {
         open.pop();
         state = afterValue();
-      } else return fail(inObject ? 'a comma or }' : 'a comma or ]');
+      } else return fail();
       at++;
     } else if ((state === 'key or }' && unit === '}') || (state === 'value or ]' && unit === ']')) {
       open.pop();

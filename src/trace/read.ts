@@ -83,7 +83,9 @@ function* decide(path: string, held: Step[]): Generator<ReadEvent, Reader | null
   const format = detectFormat(entries);
   if (!format) {
     yield* held.filter((step) => step.type === 'rejected').slice(0, 3);
-    if (entries.length > 0) yield unknownShape(entries[0] as Entry, path);
+    if (entries[0]) yield unknownShape(entries[0], path);
+    else if (held.length === 0)
+      yield { type: 'rejected', rejection: { path, where: '', reason: 'an empty list' } };
     return null;
   }
   yield { type: 'format', format: format.id, path };

@@ -21,6 +21,12 @@ export type Step =
   | { type: 'rejected'; rejection: Rejection }
   | { type: 'progress'; bytes: number };
 
+/** Bytes taken in, and how many of them progress has been told of. */
+interface Counter {
+  bytes: number;
+  reported: number;
+}
+
 type Carrier = 'lines' | 'document';
 
 const FIRST_LOOK = 64 * 1024;
@@ -40,8 +46,8 @@ export async function* readRecords(file: TraceFile): AsyncGenerator<Step> {
   const chunks = chunksOf(file.stream());
   try {
     const head: Uint8Array[] = [];
-    const carrier = await lookAtHead(file.path, chunks, head);
-    const counter = { bytes: 0 };
+    const carrier = yield* lookAtHead(file.path, chunks, head);
+    const counter = { bytes: 0, reported: head.reduce((sum, chunk) => sum + chunk.length, 0) };
     const all = counted(concat(head, chunks), counter);
     yield* carrier === 'lines' ? readLines(file.path, all, counter) : readDocument(file, all, counter);
     yield { type: 'progress', bytes: counter.bytes };
@@ -51,12 +57,13 @@ export async function* readRecords(file: TraceFile): AsyncGenerator<Step> {
 }
 
 /** Collects chunks into `head` until it is clear what carries the records. The head doubles, so that a long first line costs linear time. */
-async function lookAtHead(
+async function* lookAtHead(
   path: string,
   chunks: AsyncGenerator<Uint8Array>,
   head: Uint8Array[],
-): Promise<Carrier> {
+): AsyncGenerator<Step, Carrier> {
   let length = 0;
+  let reported = 0;
   for (let goal = FIRST_LOOK; ; goal *= 2) {
     let whole = false;
     while (length < goal && !whole) {
@@ -65,6 +72,10 @@ async function lookAtHead(
       else {
         head.push(next.value);
         length += next.value.length;
+      }
+      if (length - reported >= STRIDE) {
+        reported = length;
+        yield { type: 'progress', bytes: length };
       }
     }
     const bytes = join(head);
@@ -118,15 +129,14 @@ function isJson(bytes: Uint8Array): boolean {
 async function* readLines(
   path: string,
   chunks: AsyncIterable<Uint8Array>,
-  counter: { bytes: number },
+  counter: Counter,
 ): AsyncGenerator<Step> {
-  let reported = 0;
   for await (const line of splitLines(chunks)) {
     const step = readLine(path, line);
     if (step) yield step;
-    if (counter.bytes - reported >= STRIDE) {
-      reported = counter.bytes;
-      yield { type: 'progress', bytes: reported };
+    if (counter.bytes - counter.reported >= STRIDE) {
+      counter.reported = counter.bytes;
+      yield { type: 'progress', bytes: counter.bytes };
     }
   }
 }
@@ -152,17 +162,16 @@ function readLine(path: string, line: RawLine): Step | null {
 async function* readDocument(
   file: TraceFile,
   chunks: AsyncIterable<Uint8Array>,
-  counter: { bytes: number },
+  counter: Counter,
 ): AsyncGenerator<Step> {
   const pieces: Uint8Array[] = [];
-  let reported = 0;
   refuseLarge(file.size);
   for await (const chunk of chunks) {
     pieces.push(chunk);
     refuseLarge(counter.bytes);
-    if (counter.bytes - reported >= STRIDE) {
-      reported = counter.bytes;
-      yield { type: 'progress', bytes: reported };
+    if (counter.bytes - counter.reported >= STRIDE) {
+      counter.reported = counter.bytes;
+      yield { type: 'progress', bytes: counter.bytes };
     }
   }
   const document = parseDocument(pieces);
@@ -194,10 +203,7 @@ function megabytes(bytes: number): number {
   return Math.ceil(bytes / (1024 * 1024));
 }
 
-async function* counted(
-  chunks: AsyncIterable<Uint8Array>,
-  counter: { bytes: number },
-): AsyncGenerator<Uint8Array> {
+async function* counted(chunks: AsyncIterable<Uint8Array>, counter: Counter): AsyncGenerator<Uint8Array> {
   for await (const chunk of chunks) {
     counter.bytes += chunk.length;
     yield chunk;

@@ -2,9 +2,8 @@ import type { JsonObject } from '../../base/json.ts';
 import { isObject } from '../../base/json.ts';
 import type { Outcome } from '../builder.ts';
 import { FileAccount, reject, TrajectoryBuilder } from '../builder.ts';
-import { flaggedOutcome } from '../chat.ts';
 import { readToolSpecs } from '../declare.ts';
-import { softError } from '../failure.ts';
+import { readMcpResult } from '../mcp.ts';
 import type { ToolSpec } from '../model.ts';
 import { inside } from '../place.ts';
 import { listField, objectField, parseArguments, stringField } from '../values.ts';
@@ -90,10 +89,5 @@ function outcomeOf(response: JsonObject): Outcome | null {
     };
   }
   if (!isObject(response.result)) return null;
-  const { content, isError, structuredContent } = response.result;
-  const { result, error } = flaggedOutcome(content, isError);
-  return {
-    result: isObject(structuredContent) ? structuredContent : result,
-    error: error ?? softError(result),
-  };
+  return readMcpResult(response.result);
 }
