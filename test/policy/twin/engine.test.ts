@@ -196,7 +196,8 @@ describe('what is refused', () => {
     expect(await engine.save()).toEqual(before);
   });
 
-  it('a batch over the capacity, a step that is not finite', () => {
+  it('a batch over the capacity, a capacity of 0, a step that is not finite', () => {
+    expect(() => createCpuEngine(smallShape, { capacity: 0 })).toThrow(/capacity is 0/);
     const engine = createCpuEngine(smallShape, { capacity: 10 });
     expect(() => engine.train(good(), stepOptions)).toThrow(/10 fit/);
     const roomy = createCpuEngine(smallShape);
