@@ -1,10 +1,19 @@
 import { svelte } from '@sveltejs/vite-plugin-svelte';
+import type { Plugin } from 'vite';
 import { defineConfig } from 'vitest/config';
+
+/** The built page forbids inline styles and sockets; the development server needs both. */
+const openInDevelopment: Plugin = {
+  name: 'open-in-development',
+  apply: 'serve',
+  transformIndexHtml: (html, { server }) =>
+    server ? html.replace(/<meta\s+http-equiv="Content-Security-Policy"[^>]*>/, '') : html,
+};
 
 /** Relative base: the built page runs from any static host, under any sub-path. */
 export default defineConfig({
   base: './',
-  plugins: [svelte()],
+  plugins: [svelte(), openInDevelopment],
   worker: { format: 'es' },
   build: { target: 'es2023', assetsInlineLimit: 0, chunkSizeWarningLimit: 900 },
   test: {

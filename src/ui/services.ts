@@ -1,0 +1,118 @@
+import * as Comlink from 'comlink';
+import { LabError } from '../base/errors.ts';
+import type { MineEvent, Services } from '../lab/services.ts';
+import type { LearnEvent, LearnResume, PrepareEvent, RunSpec, TaskSplit } from '../methods/method.ts';
+import type { Task, ToolGraph, Verdict } from '../task/model.ts';
+import type { Batch, Outcome } from '../../workers/host.ts';
+import type { GraphLayout } from '../../workers/layout.ts';
+import type { PolicyApi } from '../../workers/policy.ts';
+import type { VerifyApi } from '../../workers/verify.ts';
+import type { WalkApi } from '../../workers/walk.ts';
+
+/** A file of the user's with the path it had in the folder that was dropped. */
+export interface DroppedFile {
+  path: string;
+  file: Blob;
+}
+
+/** The lab's services as the page has them, and the two things that only a page needs. */
+export interface PageServices extends Omit<Services, 'mine'> {
+  mine(files: DroppedFile[]): AsyncIterable<MineEvent>;
+  /** Where the nodes and edges of a graph's picture lie. */
+  layout(graph: ToolGraph): Promise<GraphLayout>;
+}
+
+/** Tasks sent in one message: copying so many takes a few milliseconds. */
+const PORTION = 48;
+
+/** The value, or the error that was thrown on the other side. */
+function unwrap<T>(outcome: Outcome<T>): T {
+  if (outcome.ok) return outcome.value;
+  const { lab, message, where, remedy } = outcome.error;
+  throw lab ? new LabError(message, { where, remedy }) : new Error(message);
+}
+
+interface StreamPort {
+  next(id: number): Promise<Outcome<Batch<unknown>>>;
+  close(id: number): Promise<Outcome<void>>;
+}
+
+/** Pulls a worker's stream, one batch ahead of the reader. Returning from it stops the work over there. */
+async function* pull<T>(port: StreamPort, opened: Promise<Outcome<number>>): AsyncGenerator<T> {
+  const id = unwrap(await opened);
+  let next = port.next(id);
+  try {
+    for (;;) {
+      const { items, done } = unwrap(await next) as Batch<T>;
+      if (!done) next = port.next(id);
+      yield* items;
+      if (done) return;
+    }
+  } finally {
+    await port.close(id);
+  }
+}
+
+function portions<T>(items: readonly T[]): T[][] {
+  return Array.from({ length: Math.ceil(items.length / PORTION) }, (_, i) => items.slice(i * PORTION, (i + 1) * PORTION));
+}
+
+/**
+ * The page's services: one worker for walks, one for the policy, and a small pool that verifies. Each starts when it is
+ * first needed. @param failed hears of a worker that could not load or broke down: its calls will never be answered.
+ */
+export function workerServices(failed: (error: LabError) => void, cores = navigator.hardwareConcurrency): PageServices {
+  function lazily<T>(name: string, start: () => Worker): () => Comlink.Remote<T> {
+    let remote: Comlink.Remote<T> | undefined;
+    return () => {
+      if (remote) return remote;
+      const worker = start();
+      worker.addEventListener('error', (event) =>
+        failed(
+          new LabError(`The ${name} worker broke down${event.message ? ` (${event.message})` : ''}.`, {
+            remedy: 'Reload the page; what was saved is still there.',
+          }),
+        ),
+      );
+      remote = Comlink.wrap<T>(worker);
+      return remote;
+    };
+  }
+  const walk = lazily<WalkApi>('walk', () => new Worker(new URL('../../workers/walk.ts', import.meta.url), { type: 'module' }));
+  const policy = lazily<PolicyApi>(
+    'policy', () => new Worker(new URL('../../workers/policy.ts', import.meta.url), { type: 'module' }),
+  );
+  const pool = Array.from({ length: cores > 2 ? 2 : 1 }, () =>
+    lazily<VerifyApi>('verify', () => new Worker(new URL('../../workers/verify.ts', import.meta.url), { type: 'module' })),
+  );
+
+  async function verify(method: string, tasks: Task[]): Promise<Verdict[]> {
+    const waiting = portions(tasks);
+    const verdicts: Verdict[][] = [];
+    let taken = 0;
+    const work = async (worker: Comlink.Remote<VerifyApi>) => {
+      for (let i = taken++; i < waiting.length; i = taken++) {
+        verdicts[i] = unwrap(await worker.verify(method, waiting[i] as Task[]));
+      }
+    };
+    await Promise.all(pool.slice(0, waiting.length).map((worker) => work(worker())));
+    return verdicts.flat();
+  }
+
+  async function* learn(spec: RunSpec, tasks: TaskSplit, resume?: LearnResume): AsyncGenerator<LearnEvent> {
+    const port = policy();
+    unwrap(await port.clear());
+    for (const side of ['train', 'heldOut'] as const) {
+      for (const portion of portions(tasks[side])) unwrap(await port.add(side, portion));
+    }
+    yield* pull<LearnEvent>(port, port.learn(spec, resume));
+  }
+
+  return {
+    mine: (files) => pull<MineEvent>(walk(), walk().mine(files)),
+    prepare: (spec) => pull<PrepareEvent>(walk(), walk().prepare(spec)),
+    verify,
+    learn,
+    layout: async (graph) => unwrap(await walk().layout(graph)),
+  };
+}

@@ -1,0 +1,14 @@
+import * as Comlink from 'comlink';
+import { localServices } from '../src/lab/local.ts';
+import type { Task } from '../src/task/model.ts';
+import { carry } from './host.ts';
+
+/** Worker `verify`: the replay gate. The page runs several of them. */
+const services = localServices();
+
+const api = {
+  verify: (method: string, tasks: Task[]) => carry(() => services.verify(method, tasks)),
+};
+
+export type VerifyApi = typeof api;
+Comlink.expose(api);
