@@ -127,7 +127,7 @@ describe('training', () => {
       if (row.indexOf(Math.max(...row)) === test.targets[i]) right++;
     }
     expect(right / total).toBeGreaterThan(0.99);
-  });
+  }, 240_000);
 
   it('reports loss, norm and counts of the batch before the update', async () => {
     const engine = livelyEngine(6);
