@@ -148,7 +148,7 @@ function doubter(
     const slot = table.slots[at] as Slot;
     const trajectories = support.get(key);
     if (trajectories < common.support) return null;
-    if (trajectories > common.share * slot.trajectories) return 'constant';
+    if (trajectories > common.share * slot.trajectories && !mined.identifiers.has(hash)) return 'constant';
     const uses = fresh.get(key);
     const shown = traced.get(key) ?? 0;
     if (shown < common.traced * uses) return 'untraceable';

@@ -1,7 +1,7 @@
 import type { Call, SourceRank, ToolSpec, Trajectory } from '../../trace/model.ts';
 import type { ToolGraph } from '../model.ts';
 import { assemble } from './assemble.ts';
-import { fieldOf } from './fields.ts';
+import { fieldOf, isDistinctive } from './fields.ts';
 import { isTelling, type Leaf, Leaves } from './leaves.ts';
 import { blankEvidence, EvidenceLog, Interner, KINDS } from './log.ts';
 import { type FilledOptions, fillOptions, type MinerOptions } from './options.ts';
@@ -188,7 +188,7 @@ export class GraphMiner {
       const value = args.values[i] as Leaf;
       const hash = args.hashes[i] as number;
       const field = fieldOf(args.field(i));
-      if (field.identifier && typeof value === 'string' && !Number.isNaN(hash)) identifiers.add(hash);
+      if (field.identifier && canIdentify(value, hash)) identifiers.add(hash);
       if (!canShowData(value, field, this.#options.shortest)) continue;
       const key = mixKey(hash, slot.id);
       if (!this.#inTrajectory.first(key)) continue;
@@ -209,7 +209,7 @@ export class GraphMiner {
       const hash = result.hashes[i] as number;
       if (Number.isNaN(hash) || !this.#inResult.first(hash)) continue;
       if (isTelling(value, this.#options.shortest)) held.add(hash);
-      if (typeof value === 'string' && fieldOf(result.field(i)).identifier) identifiers.add(hash);
+      if (fieldOf(result.field(i)).identifier && canIdentify(value, hash)) identifiers.add(hash);
     }
     tool.args = [Math.min(tool.args[0], args.digest), Math.max(tool.args[1], args.digest)];
     tool.results = [Math.min(tool.results[0], result.digest), Math.max(tool.results[1], result.digest)];
@@ -282,6 +282,12 @@ export class GraphMiner {
     }
     return number;
   }
+}
+
+/** Whole numbers below 100,000 are ids of too many things to be remembered as one. */
+function canIdentify(value: Leaf, hash: number): boolean {
+  if (Number.isNaN(hash) || typeof value === 'boolean') return false;
+  return typeof value === 'string' || isDistinctive(value);
 }
 
 function cut(text: string): string {

@@ -9,7 +9,10 @@ import type { Call, Effect, ToolSpec } from '../../trace/model.ts';
 export interface CommonTest {
   /** Trajectories. */
   support: number;
-  /** Stands in more than this share of the trajectories that set the argument: a constant of the argument. */
+  /**
+   * Stands in more than this share of the trajectories that set the argument, and is no identifier anywhere in the corpus (all
+   * tasks may be about one customer): a constant of the argument.
+   */
   share: number;
   /** Was shown by the output before in less than this share of its uses: chosen by the caller, and met by chance. */
   traced: number;

@@ -138,14 +138,28 @@ function sameObject(
     const from = fieldOf(leaves.field(source));
     const certain = from.identifier && to.identifier;
     if (!certain && (typeof value === 'number' || isConstantText(value) || to.paging)) continue;
-    // A result echoes much: there only fields that name objects count.
-    if (side === 'result' && !from.identifier) continue;
+    if (side === 'result' && !isWritten(earlier, source, from)) continue;
     if (!isDistinctive(value) && !sameKind(from, stemsOf(earlier, side, source), to, later)) continue;
     if (!certain && !from.identifier && !to.identifier && from.stem !== to.stem) continue;
     const strength = (certain ? 200 : 0) + (from.name === to.name ? 100 : 0) - leaves.depth(source);
     if (!best || strength > best.strength) best = { target, source, side, ifIdentifier: !certain, strength };
   }
   return best;
+}
+
+/**
+ * True where a leaf of a write's result names the object written and not one that it refers to: a bare `id` at the top, an
+ * identifier of the kind that the tool's name says (`reservation_id` from `book_reservation`), or any identifier at the top
+ * where the call was given none.
+ */
+function isWritten(earlier: Seen, at: number, field: Field): boolean {
+  const { result, args, tool } = earlier;
+  if (!field.identifier || result.depth(at) > 2) return false;
+  const kind = field.stem === '' ? fieldOf(result.around(at)).name : field.stem;
+  if (kind === '' || kind.split('_').some((word) => tool.nouns.includes(word))) return true;
+  if (!result.isTop(at)) return false;
+  for (let i = 0; i < args.count; i++) if (fieldOf(args.field(i)).identifier) return false;
+  return true;
 }
 
 /** What a bare `id` is the id of: the field around it, else the nouns of the tool's name. */
