@@ -2,7 +2,7 @@ import { isObject, type Json, type JsonObject } from '../../base/json.ts';
 import type { WorldTool } from '../../world/kit.ts';
 import type { Objects } from './objects.ts';
 
-/** What an argument can hold: identifiers of objects of these types, or constants of a finite set; else nothing known. */
+/** What may be written for an argument: identifiers of objects of these types, constants, or nothing that is known. */
 export type Domain =
   | { kind: 'objects'; types: string[] }
   | { kind: 'constants'; values: Json[] }
@@ -21,7 +21,8 @@ export function argumentSchema(tool: WorldTool, name: string): JsonObject {
 /**
  * What may be written for an argument, from its schema and the objects of the world: an argument named after an object
  * type takes its identifiers; an enumeration or a pattern that admits identifiers takes those; other enumerations,
- * booleans and short integer ranges are constants. Free text is open: it can only come from an observation.
+ * booleans and short integer ranges are constants, and so are values of fields (addresses) that fit a pattern. Free text
+ * is open: it can only come from an observation.
  */
 export function domainOf(tool: WorldTool, name: string, objects: Objects): Domain {
   const schema = argumentSchema(tool, name);
@@ -35,7 +36,9 @@ export function domainOf(tool: WorldTool, name: string, objects: Objects): Domai
   if (typeof schema.pattern === 'string') {
     const pattern = new RegExp(schema.pattern);
     const types = typesWith(objects, (id) => pattern.test(id));
-    return types.length > 0 ? { kind: 'objects', types } : { kind: 'open' };
+    if (types.length > 0) return { kind: 'objects', types };
+    const values = fieldValues(objects, (value) => pattern.test(value));
+    return values.length > 0 ? { kind: 'constants', values } : { kind: 'open' };
   }
   if (schema.type === 'boolean') return { kind: 'constants', values: [true, false] };
   const { minimum, maximum } = schema;
@@ -51,6 +54,19 @@ export function domainOf(tool: WorldTool, name: string, objects: Objects): Domai
 /** Types of which some identifier passes. */
 function typesWith(objects: Objects, passes: (id: string) => boolean): string[] {
   return objects.types.filter((type) => objects.ids(type).some(passes));
+}
+
+/** Texts in the fields of objects that pass, each once. */
+function fieldValues(objects: Objects, passes: (value: string) => boolean): string[] {
+  const values = new Set<string>();
+  for (const type of objects.types) {
+    for (const id of objects.ids(type)) {
+      for (const value of Object.values(objects.find(id)?.fields ?? {})) {
+        if (typeof value === 'string' && passes(value)) values.add(value);
+      }
+    }
+  }
+  return [...values];
 }
 
 /** The value that a node's configuration writes as text, read by the argument's declared type. */

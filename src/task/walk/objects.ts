@@ -1,5 +1,5 @@
 import { canonicalJson, isObject, type Json, type JsonObject } from '../../base/json.ts';
-import type { Lexicon, World } from '../../world/kit.ts';
+import type { Lexicon, World, WorldTool } from '../../world/kit.ts';
 import type { Ref, Root } from '../../world/request.ts';
 
 /** An object of a world: its type (a key of `Lexicon.objects`), the table it lies in, its id and its fields. */
@@ -18,10 +18,13 @@ export interface Thing {
 export class Objects {
   readonly #world: World;
   readonly #tables: readonly { type: string; tables: readonly string[] }[];
+  /** Fields by which tools look objects up, besides their id: an address names a person. */
+  readonly #keys: readonly string[];
 
   constructor(world: World, lexicon: Lexicon) {
     this.#world = world;
     this.#tables = Object.keys(lexicon.objects).map((type) => ({ type, tables: [type, `${type}s`] }));
+    this.#keys = keyFields(world.tools, lexicon);
   }
 
   /** Types in the order of the lexicon. */
@@ -29,9 +32,24 @@ export class Objects {
     return this.#tables.map(({ type }) => type);
   }
 
-  /** The object with this id, in whichever table it lies; `null` where there is none. */
+  /**
+   * The object with this id, in whichever table it lies; else the only one that has the value in a field by which a
+   * tool looks objects up. `null` where there is none.
+   */
   find(id: Json): Thing | null {
     if (typeof id !== 'string') return null;
+    return this.#byId(id) ?? this.#byKey(id);
+  }
+
+  #byKey(value: string): Thing | null {
+    for (const key of this.#keys) {
+      const fitting = this.types.flatMap((type) => this.matching(type, { [key]: value }));
+      if (fitting.length === 1) return this.#byId(fitting[0] as string);
+    }
+    return null;
+  }
+
+  #byId(id: string): Thing | null {
     for (const { type, tables } of this.#tables) {
       for (const table of tables) {
         const fields = this.#world.object(table, id);
@@ -73,13 +91,35 @@ export class Objects {
    * identifier on the way names. `undefined` where it means nothing, or not exactly one thing.
    */
   resolve(ref: Ref): Json | undefined {
-    let value = this.rootValue(ref.root);
-    for (const field of ref.path) {
+    const root = this.rootValue(ref.root);
+    return root === undefined ? undefined : this.follow(root, ref.path);
+  }
+
+  /** Where a path leads from a value, through the objects that identifiers on the way name. */
+  follow(from: Json, path: readonly string[]): Json | undefined {
+    let value: Json | undefined = from;
+    for (const field of path) {
       if (value === undefined) return undefined;
-      const holder = isObject(value) ? value : this.find(value)?.fields;
+      const holder: JsonObject | undefined = isObject(value) ? value : this.find(value)?.fields;
       if (!holder || !Object.hasOwn(holder, field)) return undefined;
       value = holder[field];
     }
     return value;
   }
+}
+
+/** Arguments of reading tools that are called like a field, are free (not enumerated), and are no type of object. */
+function keyFields(tools: readonly WorldTool[], lexicon: Lexicon): string[] {
+  const keys = new Set<string>();
+  for (const tool of tools) {
+    const { properties } = tool.inputSchema;
+    if (tool.effect !== 'read' || !isObject(properties)) continue;
+    for (const [name, schema] of Object.entries(properties)) {
+      const free =
+        isObject(schema) && schema.type === 'string' && !('enum' in schema) && !('const' in schema);
+      if (free && Object.hasOwn(lexicon.fields, name) && !Object.hasOwn(lexicon.objects, name))
+        keys.add(name);
+    }
+  }
+  return [...keys];
 }

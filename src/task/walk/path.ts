@@ -9,18 +9,20 @@ export interface Found {
 /** A step of a path: a field, an index, or any element of a list (`*`). */
 export type Segment = string | number;
 
-const TOKEN = /\[(\d+|\*|)\]|([^.[\]]+)/g;
+const TOKEN = /\[(\d+|\*|)\]|\[("(?:[^"\\]|\\.)*")\]|([^.[\]]+)/g;
+const PLAIN = /^[^.[\]"*\\]+$/;
 
 /**
- * Splits a path into segments. Understands `a.b`, `a[0].b`, `a[].b`, `a[*].b`, `a.0.b`, `a.*.b` and a leading `$`;
- * the empty path (or `$`) is the whole value.
+ * Splits a path into segments. Understands `a.b`, `a[0].b`, `a[].b`, `a[*].b`, `a.0.b`, `a.*.b`, `["a.b"]` and a leading
+ * `$`; the empty path (or `$`) is the whole value.
  */
 export function parsePath(path: string): Segment[] {
   const segments: Segment[] = [];
   for (const match of path.replace(/^\$\.?/, '').matchAll(TOKEN)) {
     const inside = match[1];
-    const name = match[2];
-    if (inside !== undefined) segments.push(inside === '' || inside === '*' ? '*' : Number(inside));
+    const name = match[3];
+    if (match[2] !== undefined) segments.push(JSON.parse(match[2]) as string);
+    else if (inside !== undefined) segments.push(inside === '' || inside === '*' ? '*' : Number(inside));
     else if (name !== undefined) segments.push(/^\d+$/.test(name) ? Number(name) : name);
   }
   return segments;
@@ -31,6 +33,7 @@ export function formatPath(segments: readonly Segment[]): string {
   let text = '';
   for (const segment of segments) {
     if (typeof segment === 'number') text += `[${segment}]`;
+    else if (!PLAIN.test(segment) || /^\d+$/.test(segment)) text += `[${JSON.stringify(segment)}]`;
     else text += text === '' ? segment : `.${segment}`;
   }
   return text;
