@@ -1,7 +1,7 @@
 import { Rng } from '../../base/rng.ts';
 import type { Call, Message, ToolSpec, Trajectory, Turn } from '../../trace/model.ts';
 import { type Ending, outcomeOf, perform } from '../kit/script.ts';
-import type { LogEntry, Noise, World } from '../kit.ts';
+import type { LogEntry, Noise, Snapshot, World } from '../kit.ts';
 import { createDesk } from './create.ts';
 import { expert } from './expert.ts';
 import { drawJob, type Job } from './jobs.ts';
@@ -32,6 +32,7 @@ export function* deskCorpus(options: {
   noviceShare: number;
 }): Generator<Trajectory> {
   const { seed, trajectories, noviceShare } = options;
+  const quiet = createDesk(seed);
   for (let i = 0; i < trajectories; i++) {
     const rng = new Rng(seed).fork('corpus').fork(i);
     const world = createDesk(`${seed}/corpus/${i}`, NOISE);
@@ -41,9 +42,10 @@ export function* deskCorpus(options: {
     let reward = 1;
     for (let jobs = rng.chance(SECOND_JOB) ? 2 : 1; jobs > 0; jobs--) {
       const job = drawJob(world, rng);
-      const before = turns.length;
-      if (!work(world, job, byNovice, rng, turns)) reward = 0;
-      number(turns, before, id);
+      const wanted = wantedOutcome(quiet, world.snapshot(), job);
+      const { said, outcome } = work(world, job, byNovice, rng);
+      for (const turn of said) turns.push('tool' in turn ? callOf(turn, id, turns.length) : turn);
+      if (outcome !== wanted) reward = 0;
     }
     yield { id, source: 'desk', rank: 'synthetic', file: `desk-${seed}`, turns, tools: SPECS, reward };
   }
@@ -51,18 +53,20 @@ export function* deskCorpus(options: {
 
 const SPECS: ToolSpec[] = [...DESK_TOOLS.declarations];
 
-/** Has a job done and writes down what was said and called. @returns whether it came out as it should. */
-function work(world: World, job: Job, byNovice: boolean, rng: Rng, turns: Turn[]): boolean {
+/** What the expert brings about from `start` in a world without noise. */
+function wantedOutcome(quiet: World, start: Snapshot, job: Job): string {
+  quiet.restore(start);
+  return outcomeOf(quiet, start, perform(quiet, expert(job.request)).ending);
+}
+
+/** Has a job done: what was said and called, and what came of it. */
+function work(world: World, job: Job, byNovice: boolean, rng: Rng) {
   const start = world.snapshot();
-  const reference = createDesk(0);
-  reference.restore(start);
-  const wanted = outcomeOf(reference, start, perform(reference, expert(job.request)).ending);
   const plan = careful(expert(job.request), rng);
   const { calls, ending } = perform(world, byNovice ? novice(plan, job.request, rng) : plan);
-  turns.push({ kind: 'message', role: 'user', text: job.text });
-  turns.push(...calls.map(callOf));
-  turns.push({ kind: 'message', role: 'agent', text: closing(ending) });
-  return outcomeOf(world, start, ending) === wanted;
+  const asked: Message = { kind: 'message', role: 'user', text: job.text };
+  const told: Message = { kind: 'message', role: 'agent', text: closing(ending) };
+  return { said: [asked, ...calls, told], outcome: outcomeOf(world, start, ending) };
 }
 
 function closing({ answers, gaveUp }: Ending): string {
@@ -71,26 +75,16 @@ function closing({ answers, gaveUp }: Ending): string {
   return `${answers.map((answer) => (answer === null ? 'nobody or never' : String(answer))).join('; ')}.`;
 }
 
-function callOf({ tool, args, observation }: LogEntry): Call {
+function callOf({ tool, args, observation }: LogEntry, trajectory: string, turn: number): Call {
   return {
     kind: 'call',
-    id: '',
+    id: `${trajectory}/${turn}`,
     tool,
     args,
     result: observation.ok ? observation.value : undefined,
     error: observation.ok ? null : `${observation.error.code}: ${observation.error.message}`,
     caller: 'agent',
     meta: false,
-    place: { file: '' },
+    place: { file: trajectory, field: `turns[${turn}]` },
   };
-}
-
-/** Gives calls their ids and places, counted through the trajectory. */
-function number(turns: Turn[], from: number, id: string): void {
-  for (let i = from; i < turns.length; i++) {
-    const turn = turns[i]!;
-    if (turn.kind !== 'call') continue;
-    turn.id = `${id}/${i}`;
-    turn.place = { file: id, field: `turns[${i}]` };
-  }
 }

@@ -6,7 +6,16 @@ import type { CallError, Change, LogEntry, Noise, Observation, Snapshot, World, 
 import { drawFailure, QUIET } from '../kit.ts';
 import { frozenCopy, isPlain } from './data.ts';
 import { Draft, hoursOf } from './draft.ts';
-import { CLOCK, differences, idsOf, type PlainTables, tablesFrom, Version } from './state.ts';
+import {
+  CLOCK,
+  differences,
+  idsOf,
+  type Key,
+  type PlainTables,
+  type Tables,
+  tablesFrom,
+  Version,
+} from './state.ts';
 import { isRefusal, type Toolbox } from './tools.ts';
 
 /** What a world is made of. */
@@ -98,9 +107,8 @@ class KitWorld implements World {
     const value = tool.run(given, draft);
     if (isRefusal(value)) return this.#refused(name, given, value.error, draft.touched, draws);
     const observation: Observation = Object.freeze({ ok: true, value: frozenCopy(value) });
-    const entry = { tool: name, args: given, observation, touched: draft.touched };
-    const { tables, written } = draft;
-    return this.#step(new Version(this.id, tables, { parent: this.#version, written, draws, entry }));
+    const { tables, written, touched } = draft;
+    return this.#step(tables, written, draws, { tool: name, args: given, observation, touched });
   }
 
   snapshot(): Snapshot {
@@ -136,15 +144,19 @@ class KitWorld implements World {
     const observation: Observation = Object.freeze({ ok: false, error: Object.freeze(error) });
     // What is no object of plain data cannot be kept; the error says what it was.
     const given = isObject(args) && isPlain(args) ? frozenCopy(args) : {};
-    const entry = { tool, args: given, observation, touched };
-    const { tables } = this.#version;
-    return this.#step(new Version(this.id, tables, { parent: this.#version, written: [], draws, entry }));
+    return this.#step(this.#version.tables, [], draws, { tool, args: given, observation, touched });
   }
 
-  #step(version: Version): Observation {
-    this.#version = version;
+  #step(tables: Tables, written: readonly Key[], draws: number, entry: LogEntry): Observation {
+    Object.freeze(entry.touched);
+    this.#version = new Version(this.id, tables, {
+      parent: this.#version,
+      written,
+      draws,
+      entry: Object.freeze(entry),
+    });
     this.#log = null;
-    return version.entry!.observation;
+    return entry.observation;
   }
 
   #own(snapshot: Snapshot): Version {
