@@ -14,7 +14,7 @@ const FAILURES = [
   /^Input validation error/,
   /^MCP error -?\d+/,
   /^Tool call timed out/,
-  /^#+ [\w ]*\b(?:Failed|Error)\s*(?:\n|$)/,
+  /^#+ (?:[\w ]*\bFailed|Error)\s*(?:\n|$)/,
 ];
 
 /**
@@ -35,8 +35,8 @@ export function softError(result: Json | undefined): string | null {
     result.isError === true ||
     result.success === false ||
     result.ok === false ||
-    result.status === 'error' ||
-    result.status === 'failed';
+    // Not `failed`: so says a job or a payment that was looked up well.
+    result.status === 'error';
   if (!failed) return null;
   for (const key of ['message', 'detail', 'reason']) {
     const text = result[key];

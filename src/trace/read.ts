@@ -29,7 +29,7 @@ const MAX_REJECTIONS = 100;
 /**
  * Reads the trajectories of a file, whatever its format. Nothing that stands in the file makes this throw: what cannot
  * be read becomes a rejection with its place and reason, and the rest is read. Gives way to the event loop at every
- * report of progress (each megabyte), so that a worker can pass it on. Stop early by leaving the loop.
+ * report of progress (each megabyte) and every 50 ms between trajectories. Stop early by leaving the loop.
  */
 export async function* readTraces(file: TraceFile): AsyncGenerator<ReadEvent> {
   let rejections = 0;
@@ -65,7 +65,7 @@ async function* readFile(file: TraceFile): AsyncGenerator<ReadEvent> {
       continue;
     }
     if (reader) {
-      yield* take(reader, step);
+      yield* paced(take(reader, step));
       continue;
     }
     held.push(step);
@@ -74,11 +74,11 @@ async function* readFile(file: TraceFile): AsyncGenerator<ReadEvent> {
     if (!reader) return;
   }
   reader ??= yield* decide(file.path, held);
-  if (reader) yield* reader.end();
+  if (reader) yield* paced(reader.end());
 }
 
-/** Detects the format and reads what was held back; null where no format fits. */
-function* decide(path: string, held: Step[]): Generator<ReadEvent, Reader | null> {
+/** Detects the format and reads what was held back, emptying it; null where no format fits. */
+async function* decide(path: string, held: Step[]): AsyncGenerator<ReadEvent, Reader | null> {
   const entries = held.flatMap((step) => (step.type === 'entry' ? [step.entry] : []));
   const format = detectFormat(entries);
   if (!format) {
@@ -90,7 +90,7 @@ function* decide(path: string, held: Step[]): Generator<ReadEvent, Reader | null
   }
   yield { type: 'format', format: format.id, path };
   const reader = format.open(path);
-  for (const step of held) yield* take(reader, step);
+  for (let step = held.shift(); step; step = held.shift()) yield* paced(take(reader, step));
   return reader;
 }
 
@@ -142,9 +142,21 @@ function unknownShape(entry: Entry, path: string): Found {
   );
 }
 
+/** The same events, with a pause for the thread's other work wherever 50 ms have gone by. Pace alone depends on the clock. */
+async function* paced(events: Iterable<ReadEvent>): AsyncGenerator<ReadEvent> {
+  for (const event of events) {
+    yield event;
+    if (performance.now() - lastPause > 50) await giveWay();
+  }
+}
+
+/** When this thread last gave way. */
+let lastPause = 0;
+
 /** Lets timers and messages of the thread run. */
-function giveWay(): Promise<void> {
-  return new Promise((resolve) => {
+async function giveWay(): Promise<void> {
+  await new Promise((resolve) => {
     setTimeout(resolve, 0);
   });
+  lastPause = performance.now();
 }
