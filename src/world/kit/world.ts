@@ -142,8 +142,7 @@ class KitWorld implements World {
     draws = this.#version.draws,
   ): Observation {
     const observation: Observation = Object.freeze({ ok: false, error: Object.freeze(error) });
-    // What is no object of plain data cannot be kept; the error says what it was.
-    const given = isObject(args) && isPlain(args) ? frozenCopy(args) : {};
+    const given = isPlain(args) ? frozenCopy(isObject(args) ? args : { arguments: args }) : NOT_DATA;
     return this.#step(this.#version.tables, [], draws, { tool, args: given, observation, touched });
   }
 
@@ -167,3 +166,6 @@ class KitWorld implements World {
     });
   }
 }
+
+/** What the log says of arguments that are no plain data. Refused when replayed, as every call with such arguments. */
+const NOT_DATA: JsonObject = Object.freeze({ arguments: null });
