@@ -3,16 +3,26 @@ import type { Effect } from '../../trace/model.ts';
 import type { GraphEdge, GraphNode, SourceCounts, ToolGraph, Witness } from '../model.ts';
 import { clusterTools } from './cluster.ts';
 import { hashValue } from './leaves.ts';
-import { blankEvidence, KINDS } from './log.ts';
+import { blankEvidence, type Evidence, KINDS } from './log.ts';
 import type { Mined } from './miner.ts';
 import type { FilledOptions } from './options.ts';
-import { mixKey } from './sketch.ts';
-import { configurationOf, isEnumerated, nodeKey, type Slot, strongerEffect } from './tools.ts';
+import { fromTool, mixKey } from './sketch.ts';
+import {
+  configurationOf,
+  type FineNode,
+  isEnumerated,
+  nodeKey,
+  type Slot,
+  strongerEffect,
+  type Tool,
+} from './tools.ts';
 
 /** Why a value is no evidence, or `null` where it is. */
 export type Doubt = 'enumerated' | 'constant' | 'untraceable' | 'unidentified';
 
-interface RankedWitness extends Witness {
+/** A piece of evidence that stands for its pair, with the hash by which witnesses are chosen. */
+interface Ranked {
+  row: number;
   order: number;
 }
 
@@ -22,8 +32,8 @@ interface EdgeDraft {
   kind: number;
   count: number;
   ranks: GraphEdge['ranks'];
-  bindings: Map<number, number>;
-  witnesses: RankedWitness[];
+  bindings: { binding: number; count: number }[];
+  witnesses: Ranked[];
 }
 
 /** Decides what is evidence and puts the graph together. Reads only. */
@@ -125,42 +135,48 @@ function buildNodes(mined: Mined, enumerated: ReadonlySet<Slot>): { nodes: Graph
   return { nodes, place };
 }
 
+/** Judges a value in a slot, for evidence in which `tool` was called before. */
+type Judge = (slot: number, hash: number, tool: Tool) => Doubt | null;
+
 /**
- * How common a value is in a slot, judged once for each: a constant of the slot, or one that the caller chooses and
- * outputs hold by chance. @see CommonTest
+ * How common a value is, judged once for each slot and earlier tool: a constant of the slot; or one that the caller
+ * chooses, and that outputs hold by chance. An identifier is doubted only where it is seldom traced: that a list holds all
+ * identifiers, or the corpus only one, does not make it a constant. @see CommonTest
  */
-function doubter(
-  mined: Mined,
-  enumerated: ReadonlySet<Slot>,
-  options: FilledOptions,
-): (slot: number, hash: number) => Doubt | null {
-  const { common } = options;
-  const { log, table, support, fresh, held, results } = mined;
+function doubter(mined: Mined, enumerated: ReadonlySet<Slot>, { common }: FilledOptions): Judge {
+  const { log, table, support, fresh, held, identifiers } = mined;
   const traced = new Map<number, number>();
+  const count = (key: number): void => {
+    traced.set(key, (traced.get(key) ?? 0) + 1);
+  };
   const e = blankEvidence();
   for (let i = 0; i < log.count; i++) {
-    if (log.read(i, e).kind !== 0) continue;
-    const key = mixKey(log.hash(i), e.slot);
-    if (support.get(key) >= common.support) traced.set(key, (traced.get(key) ?? 0) + 1);
+    if (KINDS[log.read(i, e).kind] !== 'data') continue;
+    const key = mixKey(log.hash(i), (table.slots[e.slot] as Slot).salt);
+    if (support.get(key) < common.support) continue;
+    count(key);
+    count(fromTool(key, (table.nodes[e.start] as FineNode).tool.salt));
   }
-  const verdicts = new Map<number, Doubt | null>();
-  const judge = (at: number, hash: number, key: number): Doubt | null => {
-    const slot = table.slots[at] as Slot;
-    const trajectories = support.get(key);
-    if (trajectories < common.support) return null;
-    if (trajectories > common.share * slot.trajectories && !mined.identifiers.has(hash)) return 'constant';
-    const uses = fresh.get(key);
-    const shown = traced.get(key) ?? 0;
-    if (shown < common.traced * uses) return 'untraceable';
-    return shown < (common.lift * uses * held.get(hash)) / Math.max(results, 1) ? 'untraceable' : null;
+  const judge = (slot: Slot, hash: number, key: number, tool: Tool): Doubt | null => {
+    const isIdentifier = identifiers.has(hash);
+    if (!isIdentifier && support.get(key) > common.share * slot.trajectories) return 'constant';
+    if ((traced.get(key) ?? 0) < common.traced * fresh.get(key)) return 'untraceable';
+    if (isIdentifier || tool.returned < common.support) return null;
+    const chance = held.get(mixKey(hash, tool.salt)) / tool.returned;
+    const pair = fromTool(key, tool.salt);
+    return (traced.get(pair) ?? 0) < common.lift * chance * fresh.get(pair) ? 'untraceable' : null;
   };
-  return (at, hash) => {
-    if (enumerated.has(table.slots[at] as Slot)) return 'enumerated';
-    const key = mixKey(hash, at);
-    let verdict = verdicts.get(key);
+  const verdicts = new Map<number, Doubt | null>();
+  return (at, hash, tool) => {
+    const slot = table.slots[at] as Slot;
+    if (enumerated.has(slot)) return 'enumerated';
+    const key = mixKey(hash, slot.salt);
+    if (support.get(key) < common.support) return null;
+    const place = fromTool(key, tool.salt);
+    let verdict = verdicts.get(place);
     if (verdict === undefined) {
-      verdict = judge(at, hash, key);
-      if (traced.has(key)) verdicts.set(key, verdict);
+      verdict = judge(slot, hash, key, tool);
+      verdicts.set(place, verdict);
     }
     return verdict;
   };
@@ -171,7 +187,7 @@ function collectEdges(
   mined: Mined,
   place: Int32Array,
   nodes: number,
-  doubt: (slot: number, hash: number) => Doubt | null,
+  doubt: Judge,
   sources: Map<string, SourceCounts>,
   options: FilledOptions,
 ): { drafts: EdgeDraft[]; doubted: Doubt[] } {
@@ -216,7 +232,7 @@ function collectEdges(
           kind,
           count: 0,
           ranks: {},
-          bindings: new Map(),
+          bindings: [],
           witnesses: [],
         };
         drafts.set(key, open);
@@ -225,20 +241,14 @@ function collectEdges(
       open.count++;
       open.ranks[origin.rank] = (open.ranks[origin.rank] ?? 0) + 1;
       (sources.get(origin.source.source) as SourceCounts).edges[KINDS[kind] as 'data']++;
-      keepWitness(open.witnesses, options.witnesses, {
-        trajectory: origin.id,
-        file: origin.file,
-        from: e.from,
-        to: e.to,
-        source: mined.texts.texts[e.source] as string,
-        target: mined.texts.texts[e.target] as string,
-        value: log.values[i] as string,
-        order: hash53(`${origin.id}\n${e.from}\n${e.to}`),
-      });
+      const order = hash53(`${origin.id}\n${e.from}\n${e.to}`);
+      keepWitness(open.witnesses, options.witnesses, { row: i, order }, mined);
     }
     if (e.binding >= 0 && !counted.includes(e.binding)) {
       counted.push(e.binding);
-      open.bindings.set(e.binding, (open.bindings.get(e.binding) ?? 0) + 1);
+      const held = open.bindings.find(({ binding }) => binding === e.binding);
+      if (held) held.count++;
+      else open.bindings.push({ binding: e.binding, count: 1 });
     }
   }
   close();
@@ -251,40 +261,48 @@ function collectEdges(
   return { drafts: [...drafts.values()], doubted };
 }
 
-function doubtOf(
-  e: { kind: number; slot: number; ifIdentifier: number },
-  hash: number,
-  doubt: (slot: number, hash: number) => Doubt | null,
-  mined: Mined,
-): Doubt | null {
+function doubtOf(e: Evidence, hash: number, doubt: Judge, mined: Mined): Doubt | null {
+  const { tool } = mined.table.nodes[e.start] as FineNode;
   if (KINDS[e.kind] === 'retry') return null;
-  if (KINDS[e.kind] === 'data') return doubt(e.slot, hash);
+  if (KINDS[e.kind] === 'data') return doubt(e.slot, hash, tool);
   if (e.ifIdentifier === 1) {
     if (!mined.identifiers.has(hash)) return 'unidentified';
-    if (doubt(e.slot, hash) === 'enumerated') return 'enumerated';
+    if (doubt(e.slot, hash, tool) === 'enumerated') return 'enumerated';
   }
   return null;
 }
 
 /** Keeps the `cap` witnesses with the smallest hash, in order. */
-function keepWitness(kept: RankedWitness[], cap: number, witness: RankedWitness): void {
-  if (kept.length >= cap && compareWitnesses(kept.at(-1) as RankedWitness, witness) <= 0) return;
+function keepWitness(kept: Ranked[], cap: number, witness: Ranked, mined: Mined): void {
+  if (kept.length >= cap && compareWitnesses(kept.at(-1) as Ranked, witness, mined) <= 0) return;
   let at = kept.length;
-  while (at > 0 && compareWitnesses(kept[at - 1] as RankedWitness, witness) > 0) at--;
+  while (at > 0 && compareWitnesses(kept[at - 1] as Ranked, witness, mined) > 0) at--;
   kept.splice(at, 0, witness);
   if (kept.length > cap) kept.pop();
 }
 
-function compareWitnesses(a: RankedWitness, b: RankedWitness): number {
+function compareWitnesses(a: Ranked, b: Ranked, mined: Mined): number {
   if (a.order !== b.order) return a.order - b.order;
-  const left = [a.trajectory, a.file, a.source, a.target, a.value].join('\n');
-  const right = [b.trajectory, b.file, b.source, b.target, b.value].join('\n');
-  return left < right ? -1 : left > right ? 1 : a.from - b.from;
+  return compareText(JSON.stringify(witnessAt(mined, a.row)), JSON.stringify(witnessAt(mined, b.row)));
+}
+
+function witnessAt({ log, origins, texts }: Mined, row: number): Witness {
+  const e = log.read(row, blankEvidence());
+  const origin = origins[e.trajectory] as Mined['origins'][number];
+  return {
+    trajectory: origin.id,
+    file: origin.file,
+    from: e.from,
+    to: e.to,
+    source: texts.texts[e.source] as string,
+    target: texts.texts[e.target] as string,
+    value: log.values[row] as string,
+  };
 }
 
 function finishEdge(draft: EdgeDraft, nodes: readonly GraphNode[], mined: Mined): GraphEdge {
   const start = nodes[draft.from] as GraphNode;
-  const bindings = [...draft.bindings].map(([binding, count]) => ({
+  const bindings = draft.bindings.map(({ binding, count }) => ({
     ...(mined.bindings[binding] as Mined['bindings'][number]),
     count,
   }));
@@ -299,7 +317,7 @@ function finishEdge(draft: EdgeDraft, nodes: readonly GraphNode[], mined: Mined)
     weight: draft.count / start.pairs,
     ranks: Object.fromEntries(Object.entries(draft.ranks).sort(([a], [b]) => compareText(a, b))),
     bindings,
-    witnesses: draft.witnesses.map(({ order: _, ...witness }) => witness),
+    witnesses: draft.witnesses.map(({ row }) => witnessAt(mined, row)),
   };
 }
 

@@ -6,7 +6,7 @@ import { isTelling, type Leaf, Leaves } from './leaves.ts';
 import { blankEvidence, EvidenceLog, Interner, KINDS } from './log.ts';
 import { type FilledOptions, fillOptions, type MinerOptions } from './options.ts';
 import { canShowData, findData, findLoose, findRetry, findState, type Link, type Seen } from './rules.ts';
-import { Counts, KeySet, mixKey, Once } from './sketch.ts';
+import { Counts, fromTool, KeySet, mixKey, Once } from './sketch.ts';
 import { ToolTable } from './tools.ts';
 
 /** Where a trajectory came from: what a witness is named by. */
@@ -40,11 +40,11 @@ export interface Mined {
   bindings: BindingKey[];
   origins: Origin[];
   sources: Map<string, SourceTally>;
-  /** Results seen, and how many of them hold a value, by its hash. */
-  results: number;
+  /** Results of a tool that hold a value, by `mixKey(hash, tool)`. */
   held: Counts;
-  /** By `mixKey(hash, slot)`: trajectories in which the value stands in the slot; later calls that set it afresh. */
+  /** Trajectories in which a value stands in a slot, by `mixKey(hash, slot)`. */
   support: Counts;
+  /** Later calls that set a slot afresh to a value: by the same key, and by that mixed with the earlier tool. */
   fresh: Counts;
   /** Values of fields that name objects. */
   identifiers: KeySet;
@@ -82,7 +82,6 @@ export class GraphMiner {
       bindings: [],
       origins: [],
       sources: new Map(),
-      results: 0,
       held: new Counts(),
       support: new Counts(),
       fresh: new Counts(),
@@ -190,7 +189,7 @@ export class GraphMiner {
       const field = fieldOf(args.field(i));
       if (field.identifier && canIdentify(value, hash)) identifiers.add(hash);
       if (!canShowData(value, field, this.#options.shortest)) continue;
-      const key = mixKey(hash, slot.id);
+      const key = mixKey(hash, slot.salt);
       if (!this.#inTrajectory.first(key)) continue;
       support.add(key);
       if (slot.last !== trajectory) {
@@ -202,13 +201,13 @@ export class GraphMiner {
 
   #noteResult({ tool, args, result }: Seen): void {
     const { held, identifiers } = this.#mined;
-    this.#mined.results++;
+    tool.returned++;
     this.#inResult.clear();
     for (let i = 0; i < result.count; i++) {
       const value = result.values[i] as Leaf;
       const hash = result.hashes[i] as number;
       if (Number.isNaN(hash) || !this.#inResult.first(hash)) continue;
-      if (isTelling(value, this.#options.shortest)) held.add(hash);
+      if (isTelling(value, this.#options.shortest)) held.add(mixKey(hash, tool.salt));
       if (fieldOf(result.field(i)).identifier && canIdentify(value, hash)) identifiers.add(hash);
     }
     tool.args = [Math.min(tool.args[0], args.digest), Math.max(tool.args[1], args.digest)];
@@ -234,7 +233,9 @@ export class GraphMiner {
       if (!slot) return;
       slot.fresh++;
       if (traced) slot.traced++;
-      fresh.add(mixKey(later.args.hashes[target] as number, slot.id));
+      const key = mixKey(later.args.hashes[target] as number, slot.salt);
+      fresh.add(key);
+      fresh.add(fromTool(key, earlier.tool.salt));
     });
     for (const link of data) this.#log(earlier, later, link, 'data');
     if (this.#options.loose !== 'off') {

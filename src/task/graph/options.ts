@@ -16,7 +16,10 @@ export interface CommonTest {
   share: number;
   /** Was shown by the output before in less than this share of its uses: chosen by the caller, and met by chance. */
   traced: number;
-  /** Shown by the output before less than `lift` times as often as outputs hold it anyway: met by chance. */
+  /**
+   * No identifier, and shown by the outputs of the tool before less than `lift` times as often as they hold it anyway: met
+   * by chance.
+   */
   lift: number;
 }
 

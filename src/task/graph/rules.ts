@@ -45,8 +45,9 @@ export interface Link {
  * that says how much to return (`limit`, `page_size`, `timeout`).
  */
 export function canShowData(leaf: Leaf, field: Field, shortest: number): leaf is string | number {
-  if (!isTelling(leaf, shortest) || field.paging) return false;
-  return typeof leaf === 'number' || !isConstantText(leaf);
+  if (!isTelling(leaf, shortest)) return false;
+  if (typeof leaf === 'number') return !field.paging;
+  return !isConstantText(leaf) && !(field.paging && /^\d+$/.test(leaf));
 }
 
 /**
@@ -137,7 +138,7 @@ function sameObject(
     if (leaves.hashes[source] !== hash || leaves.values[source] !== value) continue;
     const from = fieldOf(leaves.field(source));
     const certain = from.identifier && to.identifier;
-    if (!certain && (typeof value === 'number' || isConstantText(value) || to.paging)) continue;
+    if (!certain && (typeof value === 'number' || isConstantText(value))) continue;
     if (side === 'result' && !isWritten(earlier, source, from)) continue;
     if (!isDistinctive(value) && !sameKind(from, stemsOf(earlier, side, source), to, later)) continue;
     if (!certain && !from.identifier && !to.identifier && from.stem !== to.stem) continue;

@@ -5,20 +5,63 @@ const WIDTH = 4_194_304;
 /** Bits of the membership sketch: 2²⁸ (32 MiB). */
 const BITS = 268_435_456;
 
-/** Mixes a 53-bit hash with a small whole number: one key for (value, place). One-to-one for a fixed `salt`. */
+/** Mixes a 53-bit hash with a 32-bit whole number: one key for (value, place). One-to-one for a fixed `salt`. */
 export function mixKey(hash: number, salt: number): number {
   const low = Math.imul((hash >>> 0) ^ Math.imul(salt + 1, 0x9e3779b1), 0x85ebca6b);
   const high = (Math.floor(hash / 4294967296) ^ Math.imul(salt + 1, 0x27d4eb2f)) & 2097151;
   return high * 4294967296 + ((low ^ (low >>> 16)) >>> 0);
 }
 
+/** Key of a value in a slot (`key`) where the tool called before is the one with this salt. */
+export function fromTool(key: number, salt: number): number {
+  return mixKey(key, Math.imul(salt, 0x165667b1) ^ 0x5bd1e995);
+}
+
+/** Place of a key in a row of `size` cells, a power of two. */
 function cell(key: number, row: number, size: number): number {
   const high = Math.floor(key / 4294967296);
   const mixed = Math.imul(
     (key >>> 0) ^ Math.imul(high + row, 0x9e3779b1),
     row === 0 ? 0x85ebca6b : 0xc2b2ae35,
   );
-  return ((mixed ^ (mixed >>> 15)) >>> 0) % size;
+  return (mixed ^ (mixed >>> 15)) & (size - 1);
+}
+
+/** Counts by 53-bit key in an open-addressing table that doubles; the exact part of what follows. */
+class Table {
+  size = 0;
+  keys = new Float64Array(256);
+  counts = new Uint32Array(256);
+
+  /** Cell of the key, or of the free place where it belongs. */
+  find(key: number): number {
+    const mask = this.keys.length - 1;
+    let at = cell(key, 0, this.keys.length);
+    while (this.counts[at] !== 0 && this.keys[at] !== key) at = (at + 1) & mask;
+    return at;
+  }
+
+  add(key: number, by: number): void {
+    const at = this.find(key);
+    if (this.counts[at] === 0) {
+      this.keys[at] = key;
+      this.size++;
+    }
+    this.counts[at] = (this.counts[at] as number) + by;
+    if (this.size * 2 > this.keys.length) this.#grow();
+  }
+
+  #grow(): void {
+    const { keys, counts } = this;
+    this.keys = new Float64Array(keys.length * 2);
+    this.counts = new Uint32Array(keys.length * 2);
+    for (let i = 0; i < keys.length; i++) {
+      if (counts[i] === 0) continue;
+      const at = this.find(keys[i] as number);
+      this.keys[at] = keys[i] as number;
+      this.counts[at] = counts[i] as number;
+    }
+  }
 }
 
 /**
@@ -26,27 +69,29 @@ function cell(key: number, row: number, size: number): number {
  * Muthukrishnan 2005), which never under-counts. The state after n additions does not depend on their order.
  */
 export class Counts {
-  #exact: Map<number, number> | null = new Map();
+  #exact: Table | null = new Table();
   #rows: [Uint32Array, Uint32Array] | null = null;
 
   add(key: number, by = 1): void {
     if (this.#exact) {
-      this.#exact.set(key, (this.#exact.get(key) ?? 0) + by);
+      this.#exact.add(key, by);
       if (this.#exact.size > EXACT) this.#fold(this.#exact);
     } else this.#addToRows(key, by);
   }
 
   /** Times the key was added, or a little more. */
   get(key: number): number {
-    if (this.#exact) return this.#exact.get(key) ?? 0;
+    if (this.#exact) return this.#exact.counts[this.#exact.find(key)] as number;
     const [a, b] = this.#rows as [Uint32Array, Uint32Array];
     return Math.min(a[cell(key, 0, WIDTH)] as number, b[cell(key, 1, WIDTH)] as number);
   }
 
-  #fold(exact: Map<number, number>): void {
+  #fold({ keys, counts }: Table): void {
     this.#rows = [new Uint32Array(WIDTH), new Uint32Array(WIDTH)];
     this.#exact = null;
-    for (const [key, count] of exact) this.#addToRows(key, count);
+    for (let i = 0; i < keys.length; i++) {
+      if (counts[i] !== 0) this.#addToRows(keys[i] as number, counts[i] as number);
+    }
   }
 
   #addToRows(key: number, by: number): void {
@@ -63,29 +108,34 @@ export class Counts {
  * under 2% at 20 million keys; never a lost one). Independent of the order of additions.
  */
 export class KeySet {
-  #exact: Set<number> | null = new Set();
+  #exact: Table | null = new Table();
   #bits: Uint32Array | null = null;
 
   add(key: number): void {
-    if (this.#exact) {
-      this.#exact.add(key);
-      if (this.#exact.size > EXACT) {
-        const all = this.#exact;
-        this.#exact = null;
-        this.#bits = new Uint32Array(BITS / 32);
-        for (const held of all) this.#mark(held);
-      }
-    } else this.#mark(key);
+    if (!this.#exact) {
+      this.#mark(key);
+      return;
+    }
+    const { counts } = this.#exact;
+    if (counts[this.#exact.find(key)] !== 0) return;
+    this.#exact.add(key, 1);
+    if (this.#exact.size > EXACT) this.#fold(this.#exact);
   }
 
   has(key: number): boolean {
-    if (this.#exact) return this.#exact.has(key);
+    if (this.#exact) return this.#exact.counts[this.#exact.find(key)] !== 0;
     const bits = this.#bits as Uint32Array;
     for (let row = 0; row < 2; row++) {
       const at = cell(key, row, BITS);
       if (((bits[at >>> 5] as number) & (1 << (at & 31))) === 0) return false;
     }
     return true;
+  }
+
+  #fold({ keys, counts }: Table): void {
+    this.#exact = null;
+    this.#bits = new Uint32Array(BITS / 32);
+    for (let i = 0; i < keys.length; i++) if (counts[i] !== 0) this.#mark(keys[i] as number);
   }
 
   #mark(key: number): void {

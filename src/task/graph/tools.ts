@@ -1,3 +1,4 @@
+import { hash53 } from '../../base/hash.ts';
 import { isObject, type Json } from '../../base/json.ts';
 import type { Call, Effect, ToolSpec } from '../../trace/model.ts';
 import { fieldOf, nounsOf } from './fields.ts';
@@ -6,6 +7,8 @@ import { stepText } from './path.ts';
 /** One argument of one tool (nested ones by pattern), and what stands in it across the corpus. */
 export interface Slot {
   id: number;
+  /** Stands for the slot in keys of counts. */
+  salt: number;
   tool: Tool;
   /** Pattern of its path: `ticket`, `items[*].sku`. */
   path: string;
@@ -39,10 +42,14 @@ export interface FineNode {
 export interface Tool {
   /** Canonical name; those of the simulated user start with `user:`. */
   name: string;
+  /** Stands for the tool in keys of counts; made of its name, so that it does not depend on the order of trajectories. */
+  salt: number;
   nouns: string[];
   slots: Map<string, Slot>;
   /** Fine nodes by a key of slots and values. */
   nodes: Map<string, number>;
+  /** Successful calls with a result. */
+  returned: number;
   /** Smallest and largest digest of arguments and of results: unequal ones show that either varies. */
   args: [number, number];
   results: [number, number];
@@ -90,9 +97,11 @@ export class ToolTable {
       const none = (): [number, number] => [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
       tool = {
         name,
+        salt: hash53(name) | 0,
         nouns: nounsOf(name),
         slots: new Map(),
         nodes: new Map(),
+        returned: 0,
         args: none(),
         results: none(),
       };
@@ -106,6 +115,7 @@ export class ToolTable {
     if (!slot) {
       slot = {
         id: this.slots.length,
+        salt: hash53(path, tool.salt) | 0,
         tool,
         path,
         calls: 0,
