@@ -70,10 +70,11 @@ function readGoal(intents: RequestGrammar['intents'], reader: Reader): Goal {
   if (reader.take('mark', 'tell')) return { kind: 'tell', what: readRef(reader) };
   const intent = reader.take('intent') ?? reader.expected('an intent, "tell" or "<turn>"');
   const args: Record<string, Ref> = {};
-  for (const { name } of intents.get(intent)!.required) args[name] = readRef(reader);
+  const { required, optional } = intents.get(intent)!;
+  for (const { name } of required) args[name] = readRef(reader);
   while (reader.take('mark', 'with')) {
-    const name = reader.take('field') ?? reader.expected('the name of an argument');
-    args[name] = readRef(reader);
+    const next = optional.find(({ name }) => !Object.hasOwn(args, name) && reader.take('field', name));
+    args[(next ?? reader.expected('the name of an optional argument')).name] = readRef(reader);
   }
   return { kind: 'do', intent, args };
 }

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { LabError } from '../../../src/base/errors.ts';
 import type { Json, JsonObject } from '../../../src/base/json.ts';
 import { createDesk } from '../../../src/world/desk/create.ts';
+import { type ToolDefinition, toolbox } from '../../../src/world/kit/tools.ts';
 import { compileValue } from '../../../src/world/kit/validate.ts';
 import { createWorld } from '../../../src/world/kit/world.ts';
 import type { Observation, Snapshot, World } from '../../../src/world/kit.ts';
@@ -182,9 +183,9 @@ describe('a world', () => {
   });
 
   it('refuses to hold what is no plain object', () => {
-    const toolbox = { declarations: [], find: () => undefined };
+    const none = { declarations: [], find: () => undefined };
     const make = (tables: Record<string, Record<string, JsonObject>>) =>
-      createWorld({ id: 'w', toolbox, tables, hours: 0, seed: 0 });
+      createWorld({ id: 'w', toolbox: none, tables, hours: 0, seed: 0 });
     expect(() => make({ clock: { now: { hours: 1 } } })).toThrow(LabError);
     expect(() => make({ t: { a: [] as unknown as JsonObject } })).toThrow(LabError);
     expect(() => make({ t: { a: { x: Number.NaN } } })).toThrow(LabError);
@@ -235,6 +236,38 @@ describe('noise', () => {
 });
 
 describe('speed', () => {
+  it('pays for what changes, not for what is there', () => {
+    const touch: ToolDefinition<{ id: string }> = {
+      name: 'touch',
+      description: '',
+      inputSchema: { type: 'object', properties: { id: { type: 'string' } } },
+      outputSchema: {},
+      effect: 'write',
+      run: ({ id }, context) => context.patch('thing', id, { at: context.now }),
+    };
+    const spend = (objects: number): number => {
+      const thing = Object.fromEntries(
+        Array.from({ length: objects }, (_, i) => [`x${i}`, { id: `x${i}`, at: -1 }]),
+      );
+      const tools = toolbox([touch as ToolDefinition]);
+      const world = createWorld({ id: 'big', toolbox: tools, tables: { thing }, hours: 0, seed: 0 });
+      const start = world.snapshot();
+      let best = Number.POSITIVE_INFINITY;
+      for (let round = 0; round < 6; round++) {
+        const began = performance.now();
+        for (let i = 0; i < 500; i++) {
+          world.call('touch', { id: `x${i % objects}` });
+          expect(world.diff(start, world.snapshot())).toHaveLength(1);
+          world.restore(start);
+        }
+        best = Math.min(best, performance.now() - began);
+      }
+      return best;
+    };
+    // 2,000 times the objects; a copy or a comparison of them all would cost hundreds of times as much.
+    expect(spend(40_000)).toBeLessThan(20 * spend(20));
+  });
+
   it('replays over 20,000 calls a second', () => {
     const world = createDesk(3);
     const start = world.snapshot();
@@ -283,8 +316,8 @@ function patched(world: World, state: Snapshot, changes: ReturnType<World['diff'
     if (after === null) delete tables[table]![id];
     else tables[table]![id] = after;
   }
-  const toolbox = { declarations: [], find: () => undefined };
-  return createWorld({ id: 'desk', toolbox, tables, hours, seed: 0 }).snapshot().digest();
+  const none = { declarations: [], find: () => undefined };
+  return createWorld({ id: 'desk', toolbox: none, tables, hours, seed: 0 }).snapshot().digest();
 }
 
 /** Tries to write into every corner of a value; what is frozen stays as it is. */
