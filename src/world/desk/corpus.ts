@@ -1,3 +1,4 @@
+import { LabError } from '../../base/errors.ts';
 import { Rng } from '../../base/rng.ts';
 import type { Call, Message, ToolSpec, Trajectory, Turn } from '../../trace/model.ts';
 import { type Ending, outcomeOf, perform } from '../kit/script.ts';
@@ -24,7 +25,8 @@ const SYSTEM: Message = {
 /**
  * Traces of the desk's expert and novice at everyday jobs, one world a trajectory. Trajectory i depends on the seed
  * and i alone. Reward 1: the objects that changed and the answers told are those of the expert without noise.
- * @param noviceShare share of trajectories by the novice, 0 to 1.
+ * @param options.noviceShare share of trajectories by the novice, 0 to 1.
+ * @throws LabError on a share or a number of trajectories that makes no sense.
  */
 export function* deskCorpus(options: {
   seed: number;
@@ -32,6 +34,9 @@ export function* deskCorpus(options: {
   noviceShare: number;
 }): Generator<Trajectory> {
   const { seed, trajectories, noviceShare } = options;
+  if (!(noviceShare >= 0 && noviceShare <= 1))
+    throw outOfRange('noviceShare', noviceShare, 'between 0 and 1');
+  if (!(trajectories >= 0)) throw outOfRange('trajectories', trajectories, 'of at least 0');
   const quiet = createDesk(seed);
   for (let i = 0; i < trajectories; i++) {
     const rng = new Rng(seed).fork('corpus').fork(i);
@@ -49,6 +54,10 @@ export function* deskCorpus(options: {
     }
     yield { id, source: 'desk', rank: 'synthetic', file: `desk-${seed}`, turns, tools: SPECS, reward };
   }
+}
+
+function outOfRange(name: string, value: number, wanted: string): LabError {
+  return new LabError(`${name} is ${value}`, { where: 'desk corpus', remedy: `give a number ${wanted}` });
 }
 
 const SPECS: ToolSpec[] = [...DESK_TOOLS.declarations];

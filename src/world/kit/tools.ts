@@ -12,6 +12,7 @@ export class Refusal {
   }
 }
 
+/** True for what a tool returns where it will not do what was asked. */
 export function isRefusal(value: unknown): value is Refusal {
   return value instanceof Refusal;
 }

@@ -169,6 +169,11 @@ describe('the corpus', () => {
     expect(errors).toBeLessThan(0.15);
   });
 
+  it('refuses shares and numbers that make no sense', () => {
+    expect(() => read(1, 1, 1.5)).toThrow(/noviceShare/);
+    expect(() => read(1, Number.NaN)).toThrow(/trajectories/);
+  });
+
   it('rewards experts always and novices less', () => {
     const mean = (share: number) => read(4, 300, share).reduce((sum, { reward }) => sum + reward!, 0) / 300;
     expect(mean(0)).toBeGreaterThan(0.98);
