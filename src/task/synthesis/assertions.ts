@@ -28,6 +28,11 @@ export function assertChain(bench: Bench, { request, chain, told }: Reversed): A
   }
   const still = (ref: Ref, value: Json): boolean => {
     const root = roots.get(ref);
+    const { root: written } = ref;
+    // A description may stop fitting on the way, but it must never come to fit something else.
+    const strays =
+      'the' in written && bench.objects.matching(written.the, written.where).some((id) => id !== root);
+    if (strays) return false;
     const now = root === undefined ? undefined : bench.objects.follow(root, ref.path);
     return now !== undefined && canonicalJson(now) === canonicalJson(value);
   };

@@ -1,6 +1,7 @@
+import type { Json } from '../../base/json.ts';
 import type { Rng } from '../../base/rng.ts';
 import type { Goal, Ref, Request } from '../../world/request.ts';
-import type { ChainCall } from '../model.ts';
+import type { ChainCall, Provenance } from '../model.ts';
 import { refKey } from '../verify/meaning.ts';
 import { writesOf } from '../verify/provenance.ts';
 import type { Bench } from '../verify/worlds.ts';
@@ -48,17 +49,23 @@ function nameObjects(
     const at = chain.push(call) - 1;
     chain[at] = mapSources(call, (name, origin) => {
       const meaning = bench.meanings.argument(chain, at, name);
-      if (!meaning || meaning.path.length > 0) return origin;
+      if (!meaning) return nameable(bench, call.args[name] ?? null) ?? origin;
+      if (meaning.path.length > 0) return origin;
       if ('id' in meaning.root) return { from: 'request', ref: meaning };
       const key = refKey(meaning);
       const describe = described.get(key) ?? rng.chance(descriptions);
       described.set(key, describe);
-      return describe
-        ? origin
-        : { from: 'request', ref: { root: { id: call.args[name] ?? null }, path: [] } };
+      return describe ? origin : (nameable(bench, call.args[name] ?? null) ?? origin);
     });
   }
   return chain;
+}
+
+/** The value as written in the request, where it is the identifier of an object. */
+function nameable(bench: Bench, value: Json): Provenance | null {
+  return bench.objects.find(value)?.id === value
+    ? { from: 'request', ref: { root: { id: value }, path: [] } }
+    : null;
 }
 
 /** Draws what is told: a value that the last unused read shows and the request does not give away. */

@@ -6,11 +6,11 @@ import type { Goal, Ref, Request, Root } from '../../world/request.ts';
 
 const OPENINGS = ['', '', 'Please ', 'Could you please ', 'I need you to '];
 const QUESTIONS = [
-  'What is {it}?',
   'Tell me {it}.',
   'Please look up {it}.',
   'I need {it}.',
   'Can you tell me {it}?',
+  'Find out {it}.',
 ];
 const TELLING = ['tell me {it}', 'let me know {it}', 'give me {it}'];
 /** An address stands for whoever it reaches: one writes to the owner, not to the owner's address. */
@@ -20,27 +20,33 @@ const PRONOUN = 0.6;
 
 /**
  * The request in plain English, from the words of the world: varied, without names of tools, and in no more order than
- * matters (`then` only between effects on one object). Reads the goals alone; equal streams give equal texts.
+ * matters: `then` stands where the pair is in `ordered`. Equal streams give equal texts.
+ * @param ordered pairs [earlier, later] of goals, by index, whose order matters.
  * @throws LabError where the lexicon has no phrase for an intent with these arguments.
  */
-export function phrase(request: Request, lexicon: Lexicon, rng: Rng): string {
+export function phrase(
+  request: Request,
+  lexicon: Lexicon,
+  rng: Rng,
+  ordered: readonly (readonly [number, number])[] = [],
+): string {
   const [first] = request.goals;
   if (!first) return '';
   if (request.goals.length === 1 && first.kind === 'tell') {
     return rng.pick(QUESTIONS).replace('{it}', () => sayRef(first.what, lexicon, rng, null));
   }
   const opening = rng.pick(OPENINGS);
+  const asks = opening.startsWith('Could');
   let text = '';
   request.goals.forEach((goal, i) => {
     const before = request.goals.slice(0, i);
     const clause = sayGoal(goal, lexicon, rng, pronounFor(goal, before.at(-1), lexicon, rng));
     if (i === 0) text = opening + clause;
-    else if (goal.kind === 'do' && before.some((other) => other.kind === 'do' && shareRoot(other, goal)))
-      text += `, then ${clause}`;
-    else text += rng.chance(0.5) ? ` and ${clause}` : `. Also ${clause}`;
+    else if (ordered.some(([, later]) => later === i)) text += `, then ${clause}`;
+    else if (asks || rng.chance(0.5)) text += ` and ${clause}`;
+    else text += `. Also ${clause}`;
   });
-  const end = opening.startsWith('Could') && !text.includes('. Also') ? '?' : '.';
-  return sentenceCase(text) + end;
+  return sentenceCase(text) + (asks ? '?' : '.');
 }
 
 /** The root that both goals are about, where calling it "it" can mean nothing else. */
@@ -81,7 +87,7 @@ function sayGoal(goal: Goal, lexicon: Lexicon, rng: Rng, it: string | null): str
 /** Leaves an address at the end of a path unsaid. */
 function shorten(ref: Ref, lexicon: Lexicon): Ref {
   const last = ref.path.at(-1);
-  const leaves = last !== undefined && ref.path.length > 1 && ADDRESS.test(lexicon.fields[last] ?? '');
+  const leaves = last !== undefined && ADDRESS.test(lexicon.fields[last] ?? '');
   return leaves ? { root: ref.root, path: ref.path.slice(0, -1) } : ref;
 }
 
@@ -124,11 +130,6 @@ function refsOf(goal: Goal): Ref[] {
 /** Roots of a goal that name or describe objects; constants such as a priority fill arguments that are no objects. */
 function rootKeys(goal: Goal): Set<string> {
   return new Set(refsOf(goal).map(({ root }) => rootKey(root)));
-}
-
-function shareRoot(a: Goal, b: Goal): boolean {
-  const roots = rootKeys(a);
-  return [...rootKeys(b)].some((key) => roots.has(key));
 }
 
 /** Whether a root is an object that a goal acts on directly, and no person. */

@@ -8,6 +8,7 @@ import { walk } from '../walk/walk.ts';
 import { assertChain } from './assertions.ts';
 import { reverse } from './goals.ts';
 import { requestShape, taskId } from './identity.ts';
+import { orderedWrites } from './order.ts';
 import { phrase } from './phrase.ts';
 
 export interface SynthesisOptions {
@@ -116,7 +117,7 @@ function makeTask(
   const unsayable = sayable(bench, { ...asserted, request });
   if (unsayable !== null) return unsayable;
   const content = { world: definition.id, worldSeed, request, ...asserted };
-  const text = phrase(request, definition.lexicon, rng.fork('phrase'));
+  const text = phrase(request, definition.lexicon, rng.fork('phrase'), orderedWrites(bench, asserted.chain));
   return { id: taskId(content), ...content, text, shape: requestShape(request) };
 }
 

@@ -1,8 +1,9 @@
 import { canonicalJson, type Json, type JsonObject } from '../../base/json.ts';
 import type { StateAssertion, Task, Verdict } from '../model.ts';
+import { isEnvironmental } from '../walk/walk.ts';
 import { assertionsBetween, compareChanges, nameOf, show } from './changes.ts';
 import { matchCreated, rename } from './created.ts';
-import { attempt, isEnvironmental } from './replay.ts';
+import { attempt } from './replay.ts';
 import { type Bench, openBench, worldDefinition } from './worlds.ts';
 
 /** A call of a policy. */

@@ -54,15 +54,26 @@ export class Meanings {
       if (!holder) continue;
       const own = this.#objects.resolve(holder);
       if (own === undefined || this.#objects.find(own) === null) continue;
-      if (own === value && names.at(-1) === 'id') return holder;
+      if (own === value) return holder;
+      // What an identifier is the id of and what it names are one thing: `owner.id.email` is `owner.email`.
+      const before = holder.path.at(-1) === 'id' ? holder.path.slice(0, -1) : holder.path;
       for (let skip = 0; skip < names.length; skip++) {
         const path = names.slice(skip);
         if (!this.#phrasable(path)) continue;
-        const ref = { root: holder.root, path: [...holder.path, ...path] };
-        if (this.#means(ref, value)) return ref;
+        const ref = { root: holder.root, path: [...before, ...path] };
+        if (this.#means(ref, value)) return this.#shortest(ref, value);
       }
     }
     return null;
+  }
+
+  /** The first place on the path that holds the value: who has the owner's address is the owner. */
+  #shortest(ref: Ref, value: Json): Ref {
+    for (let length = 0; length < ref.path.length; length++) {
+      const prefix = { root: ref.root, path: ref.path.slice(0, length) };
+      if (this.#means(prefix, value)) return prefix;
+    }
+    return ref;
   }
 
   /**
@@ -102,6 +113,7 @@ export class Meanings {
         field in shown &&
         !(field in where) &&
         field !== told &&
+        value !== thing.id &&
         (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean')
       );
     });

@@ -1,6 +1,7 @@
 import { canonicalJson, type Json } from '../../base/json.ts';
 import type { Observation } from '../../world/kit.ts';
 import type { ChainCall, Task, Verdict } from '../model.ts';
+import { isEnvironmental } from '../walk/walk.ts';
 import { assertionsBetween, compareChanges } from './changes.ts';
 import { checkProvenance, writesOf } from './provenance.ts';
 import { type Bench, openBench, worldDefinition } from './worlds.ts';
@@ -60,11 +61,6 @@ export function attempt(call: () => Observation): Observation | string {
   } catch (error) {
     return `the world broke: ${error instanceof Error ? error.message : String(error)}`;
   }
-}
-
-/** Whether a refusal is the environment's failure. */
-export function isEnvironmental(code: string): boolean {
-  return code === 'timeout' || code === 'rate_limit';
 }
 
 function sameObservation(now: Observation, recorded: ChainCall): boolean {

@@ -32,7 +32,7 @@ interface Source {
 /** How often an argument that could come from an earlier call does so, where a fresh identifier would do as well. */
 const FROM_EARLIER = 0.8;
 /** How often a fresh identifier is one that the request already names. */
-const NAMED_AGAIN = 0.6;
+const NAMED_AGAIN = 0.85;
 
 /**
  * Fills the arguments of a node, reached by `way` from the last call (`null` at the start or after a failure). A data or

@@ -10,7 +10,7 @@ export interface Found {
 export type Segment = string | number;
 
 const TOKEN = /\[(\d+|\*|)\]|\[("(?:[^"\\]|\\.)*")\]|([^.[\]]+)/g;
-const PLAIN = /^[^.[\]"*\\]+$/;
+const PLAIN = /^[^.[\]"*\\$]+$/;
 
 /**
  * Splits a path into segments. Understands `a.b`, `a[0].b`, `a[].b`, `a[*].b`, `a.0.b`, `a.*.b`, `["a.b"]` and a leading
@@ -18,7 +18,7 @@ const PLAIN = /^[^.[\]"*\\]+$/;
  */
 export function parsePath(path: string): Segment[] {
   const segments: Segment[] = [];
-  for (const match of path.replace(/^\$\.?/, '').matchAll(TOKEN)) {
+  for (const match of path.replace(/^\$(\.|(?=\[)|$)/, '').matchAll(TOKEN)) {
     const inside = match[1];
     const name = match[3];
     if (match[2] !== undefined) segments.push(JSON.parse(match[2]) as string);

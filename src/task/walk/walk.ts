@@ -50,6 +50,8 @@ class Walker {
   readonly #around: Surroundings;
   readonly #chain: ChainCall[] = [];
   readonly #clusters = new Set<number>();
+  /** Objects that the last call of the chain touched. */
+  #touched: readonly string[] = [];
   #executed = 0;
   #failed = 0;
 
@@ -111,7 +113,7 @@ class Walker {
         yield { type: 'start', walk: this.#walk, node: node.id, seed: this.#walk };
         return null;
       }
-      const ended = this.#failAt(before);
+      const ended = this.#fail(observation.ok ? before : null);
       if (ended) return ended;
     }
   }
@@ -120,6 +122,7 @@ class Walker {
   *#step(): Generator<WalkMove, Ended | null> {
     const here = this.#chain.at(-1) as ChainCall;
     const before = this.#world.snapshot();
+    const hopeless = new Set<string>();
     let candidates: Candidate[] = (this.#index.onward[here.node] ?? []).map((way) =>
       this.#candidate(way, null),
     );
@@ -134,19 +137,21 @@ class Walker {
         ? refill(this.#around, node, drawn.after)
         : fill(this.#around, node, drawn.way);
       if (typeof filling === 'string' || this.#repeats(node, filling)) continue;
+      const call = describeCall(node.tool, filling);
+      if (hopeless.has(call)) continue;
       const observation = this.#execute(node, filling);
       const reason = observation.ok ? this.#mismatch(drawn.way, filling, before) : observation.error.message;
-      const call = describeCall(node.tool, filling);
       const move = { walk: this.#walk, from: edge.from, to: edge.to, edge: index, call };
       if (observation.ok && reason === null) {
         this.#accept(node, filling, observation, { kind: edge.kind, index });
         yield { type: 'step', ...move, ok: true };
         return null;
       }
-      const ended = this.#failAt(before);
+      const ended = this.#fail(observation.ok ? before : null);
       yield { type: 'rollback', ...move, reason: reason ?? 'the call was refused' };
       if (ended) return ended;
       if (!observation.ok) {
+        if (!isEnvironmental(observation.error.code)) hopeless.add(call);
         for (const way of this.#index.retries[node.id] ?? []) candidates.push(this.#candidate(way, filling));
       }
     }
@@ -179,12 +184,17 @@ class Walker {
   ): void {
     this.#chain.push({ tool: node.tool, ...filling, observation, node: node.id, edge });
     this.#clusters.add(node.cluster);
+    this.#touched = this.#world.log.at(-1)?.touched ?? [];
   }
 
-  /** Counts a failure and takes the world back. @returns how the walk ends, where it does. */
-  #failAt(before: Snapshot): Ended | null {
+  /**
+   * Counts a failure and takes the world back. A refused call (`null`) has changed nothing: the world stands at s_{t−1}
+   * as it is, only what the environment will do next has moved on, so that a retry is a new try.
+   * @returns how the walk ends, where it does.
+   */
+  #fail(before: Snapshot | null): Ended | null {
     this.#failed++;
-    this.#world.restore(before);
+    if (before) this.#world.restore(before);
     if (!this.#options.rollback) return { reason: 'a call failed and there is no rollback', fatal: true };
     return this.#failed >= this.#options.maxTries
       ? { reason: `${this.#failed} calls failed`, fatal: true }
@@ -226,11 +236,12 @@ class Walker {
     );
   }
 
-  /** Whether the last two calls of the log touched one object. */
+  /** Whether the call just made and the one before it in the chain touched one object. */
   #sameObject(): boolean {
-    const { log } = this.#world;
-    const earlier = new Set(log.at(-2)?.touched ?? []);
-    return (log.at(-1)?.touched ?? []).some((object) => earlier.has(object) && !object.startsWith('clock:'));
+    const earlier = new Set(this.#touched);
+    return (this.#world.log.at(-1)?.touched ?? []).some(
+      (object) => earlier.has(object) && !object.startsWith('clock:'),
+    );
   }
 }
 
@@ -256,6 +267,11 @@ interface Ended {
 /** A call as text: `get_ticket {"ticket":"T-1"}`. */
 export function describeCall(tool: string, filling: { args: Filling['args'] }): string {
   return `${tool} ${canonicalJson(filling.args)}`;
+}
+
+/** Whether a refusal is the environment's failure, not the caller's. */
+export function isEnvironmental(code: string): boolean {
+  return code === 'timeout' || code === 'rate_limit';
 }
 
 /** Changes of the world apart from its clock. */
