@@ -1,9 +1,7 @@
 import { LabError } from '../base/errors.ts';
 import type { Rng } from '../base/rng.ts';
+import { wilson as scoreInterval } from '../learn/rate.ts';
 import type { Rate } from '../methods/method.ts';
-
-/** 97.5% quantile of the standard normal: two-sided 95%. */
-const Z = 1.959963984540054;
 
 /** Fewer values than this cannot decide a claim: a resampled interval cannot reach past the values themselves. */
 export const FEWEST_VALUES = 3;
@@ -20,8 +18,7 @@ export interface Interval {
 }
 
 /**
- * Share of successes with its 95% Wilson score interval (Wilson 1927; Newcombe 1998, method 3):
- * (p + z²/2n ± z·√(p(1−p)/n + z²/4n²)) / (1 + z²/n).
+ * Share of successes with its 95% Wilson score interval (Wilson 1927; Newcombe 1998, method 3).
  * @throws LabError where n is not a positive whole number or successes lie outside 0 … n.
  */
 export function wilson(successes: number, n: number): Rate {
@@ -31,12 +28,9 @@ export function wilson(successes: number, n: number): Rate {
       remedy: 'Give whole numbers with 0 ≤ successes ≤ n and n ≥ 1.',
     });
   }
-  const p = successes / n;
-  const z2 = Z * Z;
-  const centre = (p + z2 / (2 * n)) / (1 + z2 / n);
-  const half = (Z * Math.sqrt((p * (1 - p)) / n + z2 / (4 * n * n))) / (1 + z2 / n);
+  const rate = scoreInterval(successes, n);
   // At the ends the formula gives exactly 0 and 1, up to rounding.
-  return { mean: p, low: successes === 0 ? 0 : centre - half, high: successes === n ? 1 : centre + half, n };
+  return { ...rate, low: successes === 0 ? 0 : rate.low, high: successes === n ? 1 : rate.high };
 }
 
 /**
