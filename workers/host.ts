@@ -30,7 +30,12 @@ export async function carry<T>(work: () => T | Promise<T>): Promise<Outcome<T>> 
     const lab = error instanceof LabError ? error : null;
     return {
       ok: false,
-      error: { lab: lab !== null, message: error.message, where: lab?.where ?? '', remedy: lab?.remedy ?? '' },
+      error: {
+        lab: lab !== null,
+        message: error.message,
+        where: lab?.where ?? '',
+        remedy: lab?.remedy ?? '',
+      },
     };
   }
 }
@@ -76,7 +81,8 @@ export class StreamHost {
 /** Memory blocks in `value` that nobody else holds, so that they can be moved instead of copied: whole typed arrays. */
 export function ownedBuffers(value: unknown, found = new Set<ArrayBuffer>()): ArrayBuffer[] {
   if (ArrayBuffer.isView(value)) {
-    if (value.buffer instanceof ArrayBuffer && value.byteLength === value.buffer.byteLength) found.add(value.buffer);
+    if (value.buffer instanceof ArrayBuffer && value.byteLength === value.buffer.byteLength)
+      found.add(value.buffer);
   } else if (Array.isArray(value)) {
     for (const item of value) if (typeof item === 'object') ownedBuffers(item, found);
   } else if (typeof value === 'object' && value !== null) {

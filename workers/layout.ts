@@ -49,14 +49,19 @@ export function layoutGraph(graph: ToolGraph): GraphLayout {
   const linked = graph.edges
     .map((edge, index) => ({ edge, index }))
     .filter(({ edge }) => shown.has(edge.from) && shown.has(edge.to));
-  const edges = strongest(linked, MOST_EDGES, ({ edge }) => edge.count).map((i) => linked[i] as { edge: GraphEdge; index: number });
+  const edges = strongest(linked, MOST_EDGES, ({ edge }) => edge.count).map(
+    (i) => linked[i] as { edge: GraphEdge; index: number },
+  );
 
   const most = Math.max(1, ...graph.nodes.map((node) => node.calls));
   for (const index of nodes) {
     const node = graph.nodes[index];
     if (!node) continue;
     const scale = 0.85 + 0.5 * Math.sqrt(node.calls / most);
-    picture.setNode(String(node.id), { width: (letters(node) * LETTER + 18) * scale, height: HEIGHT * scale });
+    picture.setNode(String(node.id), {
+      width: (letters(node) * LETTER + 18) * scale,
+      height: HEIGHT * scale,
+    });
   }
   for (const { edge, index } of edges) {
     if (edge.from !== edge.to) {
@@ -65,7 +70,8 @@ export function layoutGraph(graph: ToolGraph): GraphLayout {
   }
   layout(picture);
 
-  const at = (id: number) => picture.node(String(id)) as { x: number; y: number; width: number; height: number };
+  const at = (id: number) =>
+    picture.node(String(id)) as { x: number; y: number; width: number; height: number };
   const bow = (id: number): Point[] => {
     const { x, y, width } = at(id);
     const right = x + width / 2;
@@ -86,7 +92,9 @@ export function layoutGraph(graph: ToolGraph): GraphLayout {
     }),
     edges: edges.map(({ edge, index }) => {
       if (edge.from === edge.to) return { index, points: bow(edge.from) };
-      const { points } = picture.edge(String(edge.from), String(edge.to), String(index)) as { points: Point[] };
+      const { points } = picture.edge(String(edge.from), String(edge.to), String(index)) as {
+        points: Point[];
+      };
       return { index, points };
     }),
     hidden: { nodes: graph.nodes.length - nodes.length, edges: graph.edges.length - edges.length },

@@ -1,10 +1,14 @@
 import * as Comlink from 'comlink';
 import { localServices } from '../src/lab/local.ts';
+import { methods } from '../src/methods/index.ts';
 import type { Task } from '../src/task/model.ts';
 import { carry } from './host.ts';
 
 /** Worker `verify`: the replay gate. The page runs several of them. */
-const services = localServices();
+const services = localServices(methods, {
+  openPolicy: () => Promise.reject(new Error('policies live in the policy worker')),
+  clock: () => performance.now(),
+});
 
 const api = {
   verify: (method: string, tasks: Task[]) => carry(() => services.verify(method, tasks)),

@@ -1,18 +1,30 @@
 import * as Comlink from 'comlink';
 import { localServices } from '../src/lab/local.ts';
+import { methods } from '../src/methods/index.ts';
 import type { RunSpec } from '../src/methods/method.ts';
 import type { ToolGraph } from '../src/task/model.ts';
 import { carry, StreamHost } from './host.ts';
 import { layoutGraph } from './layout.ts';
+import { readRecording } from './recording.ts';
 
 /** Worker `walk`: graphs, walks, candidate tasks; reads a user's own trace files. */
-const services = localServices();
+const services = localServices(methods, {
+  openPolicy: () => Promise.reject(new Error('policies live in the policy worker')),
+  clock: () => performance.now(),
+});
 const streams = new StreamHost();
 
 const api = {
   prepare: (spec: RunSpec) => carry(() => streams.open(services.prepare(spec))),
   mine: (files: { path: string; file: Blob }[]) =>
-    carry(() => streams.open(services.mine(files.map(({ path, file }) => ({ path, size: file.size, stream: () => file.stream() }))))),
+    carry(() =>
+      streams.open(
+        services.mine(
+          files.map(({ path, file }) => ({ path, size: file.size, stream: () => file.stream() })),
+        ),
+      ),
+    ),
+  recording: (address: string) => carry(() => streams.open(readRecording(address))),
   layout: (graph: ToolGraph) => carry(() => layoutGraph(graph)),
   next: (id: number) => carry(() => streams.next(id)),
   close: (id: number) => carry(() => streams.close(id)),

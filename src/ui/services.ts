@@ -1,25 +1,30 @@
 import * as Comlink from 'comlink';
-import { LabError } from '../base/errors.ts';
-import type { MineEvent, Services } from '../lab/services.ts';
-import type { LearnEvent, LearnResume, PrepareEvent, RunSpec, TaskSplit } from '../methods/method.ts';
-import type { Task, ToolGraph, Verdict } from '../task/model.ts';
+import type { DeviceProbe } from '../../workers/engine.ts';
 import type { Batch, Outcome } from '../../workers/host.ts';
 import type { GraphLayout } from '../../workers/layout.ts';
 import type { PolicyApi } from '../../workers/policy.ts';
+import type { RecordingHead } from '../../workers/recording.ts';
 import type { VerifyApi } from '../../workers/verify.ts';
 import type { WalkApi } from '../../workers/walk.ts';
+import { LabError } from '../base/errors.ts';
+import type { MineEvent, RunEvent, Services, TraceSource } from '../lab/services.ts';
+import type { LearnEvent, LearnResume, PrepareEvent, RunSpec, TaskSplit } from '../methods/method.ts';
+import type { Task, ToolGraph, Verdict } from '../task/model.ts';
 
-/** A file of the user's with the path it had in the folder that was dropped. */
-export interface DroppedFile {
-  path: string;
+/** A file of the user's with the path it had in the folder that was dropped. The file itself goes to the worker. */
+export interface DroppedFile extends TraceSource {
   file: Blob;
 }
 
-/** The lab's services as the page has them, and the two things that only a page needs. */
-export interface PageServices extends Omit<Services, 'mine'> {
+/** The lab's services as the page has them, and what only a page needs. */
+export interface PageServices extends Services {
   mine(files: DroppedFile[]): AsyncIterable<MineEvent>;
   /** Where the nodes and edges of a graph's picture lie. */
   layout(graph: ToolGraph): Promise<GraphLayout>;
+  /** Where policies will run. */
+  probe(): Promise<DeviceProbe>;
+  /** A recorded run: its head, then its events; nothing where the file is absent. */
+  recording(address: string): AsyncIterable<RecordingHead | RunEvent>;
 }
 
 /** Tasks sent in one message: copying so many takes a few milliseconds. */
@@ -54,14 +59,19 @@ async function* pull<T>(port: StreamPort, opened: Promise<Outcome<number>>): Asy
 }
 
 function portions<T>(items: readonly T[]): T[][] {
-  return Array.from({ length: Math.ceil(items.length / PORTION) }, (_, i) => items.slice(i * PORTION, (i + 1) * PORTION));
+  return Array.from({ length: Math.ceil(items.length / PORTION) }, (_, i) =>
+    items.slice(i * PORTION, (i + 1) * PORTION),
+  );
 }
 
 /**
  * The page's services: one worker for walks, one for the policy, and a small pool that verifies. Each starts when it is
  * first needed. @param failed hears of a worker that could not load or broke down: its calls will never be answered.
  */
-export function workerServices(failed: (error: LabError) => void, cores = navigator.hardwareConcurrency): PageServices {
+export function workerServices(
+  failed: (error: LabError) => void,
+  cores = navigator.hardwareConcurrency,
+): PageServices {
   function lazily<T>(name: string, start: () => Worker): () => Comlink.Remote<T> {
     let remote: Comlink.Remote<T> | undefined;
     return () => {
@@ -78,12 +88,19 @@ export function workerServices(failed: (error: LabError) => void, cores = naviga
       return remote;
     };
   }
-  const walk = lazily<WalkApi>('walk', () => new Worker(new URL('../../workers/walk.ts', import.meta.url), { type: 'module' }));
+  const walk = lazily<WalkApi>(
+    'walk',
+    () => new Worker(new URL('../../workers/walk.ts', import.meta.url), { type: 'module' }),
+  );
   const policy = lazily<PolicyApi>(
-    'policy', () => new Worker(new URL('../../workers/policy.ts', import.meta.url), { type: 'module' }),
+    'policy',
+    () => new Worker(new URL('../../workers/policy.ts', import.meta.url), { type: 'module' }),
   );
   const pool = Array.from({ length: cores > 2 ? 2 : 1 }, () =>
-    lazily<VerifyApi>('verify', () => new Worker(new URL('../../workers/verify.ts', import.meta.url), { type: 'module' })),
+    lazily<VerifyApi>(
+      'verify',
+      () => new Worker(new URL('../../workers/verify.ts', import.meta.url), { type: 'module' }),
+    ),
   );
 
   async function verify(method: string, tasks: Task[]): Promise<Verdict[]> {
@@ -109,10 +126,13 @@ export function workerServices(failed: (error: LabError) => void, cores = naviga
   }
 
   return {
-    mine: (files) => pull<MineEvent>(walk(), walk().mine(files)),
+    mine: (files: DroppedFile[]) =>
+      pull<MineEvent>(walk(), walk().mine(files.map(({ path, file }) => ({ path, file })))),
     prepare: (spec) => pull<PrepareEvent>(walk(), walk().prepare(spec)),
     verify,
     learn,
     layout: async (graph) => unwrap(await walk().layout(graph)),
+    probe: async () => unwrap(await policy().probe()),
+    recording: (address) => pull<RecordingHead | RunEvent>(walk(), walk().recording(address)),
   };
 }

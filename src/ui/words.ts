@@ -31,7 +31,10 @@ export function duration(seconds: number): string {
   if (!Number.isFinite(seconds)) return '–';
   const whole = Math.max(0, Math.round(seconds));
   if (whole < 60) return `${whole} s`;
-  if (whole < 3600) return whole % 60 && whole < 600 ? `${Math.floor(whole / 60)} min ${whole % 60} s` : `${Math.round(whole / 60)} min`;
+  if (whole < 3600)
+    return whole % 60 && whole < 600
+      ? `${Math.floor(whole / 60)} min ${whole % 60} s`
+      : `${Math.round(whole / 60)} min`;
   return `${Math.floor(whole / 3600)} h ${Math.round((whole % 3600) / 60)} min`;
 }
 
@@ -39,7 +42,13 @@ export function duration(seconds: number): string {
 export function moment(time: number | string): string {
   const date = new Date(time);
   if (Number.isNaN(date.getTime())) return 'an unknown date';
-  return date.toLocaleString('en-GB', { day: 'numeric', month: 'short', year: 'numeric', hour: '2-digit', minute: '2-digit' });
+  return date.toLocaleString('en-GB', {
+    day: 'numeric',
+    month: 'short',
+    year: 'numeric',
+    hour: '2-digit',
+    minute: '2-digit',
+  });
 }
 
 /** One sentence for the reader about something that was thrown. */

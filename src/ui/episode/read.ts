@@ -11,12 +11,27 @@ export interface ShownAction {
 /** Takes an episode's action text apart: `tool {json}`, `done: [json]`, `(what was wrong)`. */
 export function readAction(action: string): ShownAction {
   const match = /^(\S+?):?\s+(\{[\s\S]*\}|\[[\s\S]*\])$/.exec(action);
-  if (!match) return /^\(/.test(action) ? { tool: '', args: [], rest: action.slice(1, -1) } : { tool: action, args: [], rest: '' };
+  if (!match)
+    return /^\(/.test(action)
+      ? { tool: '', args: [], rest: action.slice(1, -1) }
+      : { tool: action, args: [], rest: '' };
   const [, tool = '', json = ''] = match;
   try {
     const value: unknown = JSON.parse(json);
-    if (Array.isArray(value)) return { tool, args: [], rest: value.map((item) => (typeof item === 'string' ? item : JSON.stringify(item))).join(', ') };
-    return { tool, args: Object.entries(value as object).map(([name, arg]) => [name, typeof arg === 'string' ? arg : JSON.stringify(arg)]), rest: '' };
+    if (Array.isArray(value))
+      return {
+        tool,
+        args: [],
+        rest: value.map((item) => (typeof item === 'string' ? item : JSON.stringify(item))).join(', '),
+      };
+    return {
+      tool,
+      args: Object.entries(value as object).map(([name, arg]) => [
+        name,
+        typeof arg === 'string' ? arg : JSON.stringify(arg),
+      ]),
+      rest: '',
+    };
   } catch {
     return { tool: '', args: [], rest: action };
   }
@@ -26,5 +41,8 @@ export function readAction(action: string): ShownAction {
 export function pickEpisode(episodes: readonly Episode[], task: string | null): number {
   const same = episodes.findIndex((episode) => episode.task === task);
   if (same >= 0) return same;
-  return Math.max(0, episodes.findIndex((episode) => episode.passed));
+  return Math.max(
+    0,
+    episodes.findIndex((episode) => episode.passed),
+  );
 }

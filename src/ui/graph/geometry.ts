@@ -19,9 +19,7 @@ export function smoothPath(points: readonly Point[]): string {
 
 /** Indices of the layout's nodes in reading order: from the top, then from the left. */
 export function readingOrder(layout: GraphLayout): number[] {
-  return [...layout.nodes]
-    .sort((a, b) => a.y - b.y || a.x - b.x)
-    .map((node) => node.index);
+  return [...layout.nodes].sort((a, b) => a.y - b.y || a.x - b.x).map((node) => node.index);
 }
 
 /** A label cut to `most` letters. */

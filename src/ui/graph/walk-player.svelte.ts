@@ -26,7 +26,9 @@ export class WalkPlayer {
   );
   readonly move = $derived<Travel | null>(this.travels[this.at - 1] ?? null);
   /** Edges gone along so far; a rolled-back move leaves none. */
-  readonly trail = $derived(this.travels.slice(0, this.at).flatMap((move) => (move.type === 'step' ? [move.edge] : [])));
+  readonly trail = $derived(
+    this.travels.slice(0, this.at).flatMap((move) => (move.type === 'step' ? [move.edge] : [])),
+  );
   /** Node where the walk stands. */
   readonly node = $derived.by(() => {
     const start = this.walk?.moves[0];
@@ -79,7 +81,10 @@ export class WalkPlayer {
 
   #tick(): void {
     if (!document.hidden) this.forward();
-    this.#timer = setTimeout(() => this.#tick(), this.at === this.travels.length ? 2 * MOVE_MILLISECONDS : MOVE_MILLISECONDS);
+    this.#timer = setTimeout(
+      () => this.#tick(),
+      this.at === this.travels.length ? 2 * MOVE_MILLISECONDS : MOVE_MILLISECONDS,
+    );
   }
 }
 
@@ -90,5 +95,8 @@ export function pickWalk(walks: readonly Walk[], shown: Walk | null): Walk | und
     Math.min(6, walk.moves.filter((move) => move.type === 'step').length) +
     Math.min(2, walk.moves.filter((move) => move.type === 'rollback').length);
   const fresh = walks.filter((walk) => walk !== shown).slice(-12);
-  return fresh.reduce<Walk | undefined>((best, walk) => (best && score(best) >= score(walk) ? best : walk), undefined);
+  return fresh.reduce<Walk | undefined>(
+    (best, walk) => (best && score(best) >= score(walk) ? best : walk),
+    undefined,
+  );
 }

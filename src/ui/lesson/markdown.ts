@@ -43,7 +43,13 @@ export function readLesson(markdown: string): Token[] {
 
 /** Text that Markdown wrote with character references, as it is meant to be read. */
 export function plainText(text: string): string {
-  const known: Record<string, string> = { '&amp;': '&', '&lt;': '<', '&gt;': '>', '&quot;': '"', '&#39;': "'" };
+  const known: Record<string, string> = {
+    '&amp;': '&',
+    '&lt;': '<',
+    '&gt;': '>',
+    '&quot;': '"',
+    '&#39;': "'",
+  };
   return text.replace(/&(?:amp|lt|gt|quot|#39);/g, (reference) => known[reference] ?? reference);
 }
 

@@ -3,6 +3,13 @@ import type { DroppedFile } from '../services.ts';
 /** Most files taken from one drop: a folder dropped by mistake should not keep the page busy. */
 const MOST_FILES = 2000;
 
+const asDropped = (path: string, file: File): DroppedFile => ({
+  path,
+  file,
+  size: file.size,
+  stream: () => file.stream(),
+});
+
 function entryFile(entry: FileSystemFileEntry): Promise<File> {
   return new Promise((resolve, reject) => entry.file(resolve, reject));
 }
@@ -12,7 +19,9 @@ async function entriesOf(folder: FileSystemDirectoryEntry): Promise<FileSystemEn
   const reader = folder.createReader();
   const found: FileSystemEntry[] = [];
   for (;;) {
-    const some = await new Promise<FileSystemEntry[]>((resolve, reject) => reader.readEntries(resolve, reject));
+    const some = await new Promise<FileSystemEntry[]>((resolve, reject) =>
+      reader.readEntries(resolve, reject),
+    );
     if (some.length === 0) return found;
     found.push(...some);
   }
@@ -22,7 +31,7 @@ async function collect(entry: FileSystemEntry, into: DroppedFile[]): Promise<voi
   if (into.length >= MOST_FILES) return;
   if (entry.isFile) {
     const file = await entryFile(entry as FileSystemFileEntry);
-    into.push({ path: entry.fullPath.replace(/^\//, ''), file });
+    into.push(asDropped(entry.fullPath.replace(/^\//, ''), file));
   } else if (entry.isDirectory) {
     for (const child of await entriesOf(entry as FileSystemDirectoryEntry)) await collect(child, into);
   }
@@ -39,5 +48,5 @@ export async function droppedFiles(transfer: DataTransfer): Promise<DroppedFile[
 
 /** The files of a file input, with the folder's paths where a folder was chosen. */
 export function chosenFiles(list: FileList): DroppedFile[] {
-  return [...list].slice(0, MOST_FILES).map((file) => ({ path: file.webkitRelativePath || file.name, file }));
+  return [...list].slice(0, MOST_FILES).map((file) => asDropped(file.webkitRelativePath || file.name, file));
 }

@@ -1,7 +1,7 @@
+import type { GraphLayout } from '../../../workers/layout.ts';
 import type { MineEvent } from '../../lab/services.ts';
 import type { SourceCounts, ToolGraph } from '../../task/model.ts';
 import type { Rejection } from '../../trace/model.ts';
-import type { GraphLayout } from '../../../workers/layout.ts';
 import { Frames } from '../run/frames.ts';
 import type { DroppedFile, PageServices } from '../services.ts';
 import { sentence } from '../words.ts';

@@ -77,36 +77,48 @@ export class Ledger {
       case 'progress':
         this.progress[event.stage] = event;
         this.stage = event.stage;
-        return this.#touch('progress', 'stage');
+        this.#touch('progress', 'stage');
+        return;
       case 'graph':
         this.graph = event.graph;
         this.walked = event.graph.edges.map(() => 0);
         this.refused = event.graph.edges.map(() => 0);
-        return this.#touch('graph', 'walked', 'refused');
+        this.#touch('graph', 'walked', 'refused');
+        return;
       case 'moves':
         for (const move of event.moves) this.#move(move);
-        return this.#touch('counts', 'walks', 'walked', 'refused');
+        this.#touch('counts', 'walks', 'walked', 'refused');
+        return;
       case 'tasks':
         this.tasks.push(...event.tasks);
-        return this.#touch('tasks');
+        this.#touch('tasks');
+        return;
       case 'verdicts':
         for (const verdict of event.verdicts) {
           if (verdict.passed && !this.verdicts.has(verdict.task)) this.passed += 1;
           this.verdicts.set(verdict.task, verdict);
         }
-        return this.#touch('verdicts', 'passed');
+        this.#touch('verdicts', 'passed');
+        return;
       case 'dataset':
-        this.dataset = { hash: event.hash, train: event.tasks.train.length, heldOut: event.tasks.heldOut.length };
+        this.dataset = {
+          hash: event.hash,
+          train: event.tasks.train.length,
+          heldOut: event.tasks.heldOut.length,
+        };
         if (this.tasks.length === 0) this.#restore([...event.tasks.train, ...event.tasks.heldOut]);
-        return this.#touch('dataset');
+        this.#touch('dataset');
+        return;
       case 'done':
         this.summary = event.summary;
         this.stage = null;
-        return this.#touch('summary', 'stage');
+        this.#touch('summary', 'stage');
+        return;
       case 'checkpoint':
         return;
       default:
-        return this.#learn(event);
+        this.#learn(event);
+        return;
     }
   }
 
@@ -120,21 +132,27 @@ export class Ledger {
   #learn(event: Exclude<LearnEvent, { type: 'progress' | 'checkpoint' }>): void {
     if (event.type === 'device') {
       this.device = { device: event.device, shape: event.shape, parameters: event.parameters };
-      return this.#touch('device');
+      this.#touch('device');
+      return;
     }
     if (event.type === 'arm') {
       if (!this.finished.includes(event.arm)) this.finished.push(event.arm);
-      return this.#touch('finished');
+      this.#touch('finished');
+      return;
     }
     if (event.type === 'evaluation') {
       const { arm, step, success, metrics, episodes } = event;
       // A resumed run repeats the evaluation of the step it resumes from: the later one stands.
       this.evaluations = this.evaluations.filter((other) => other.arm !== arm || other.step !== step);
       this.evaluations.push({ arm, step, success, metrics, episodes });
-      return this.#touch('evaluations');
+      this.#touch('evaluations');
+      return;
     }
     let curve = this.curves.find(({ arm }) => arm === event.arm);
-    if (!curve) this.curves.push((curve = { arm: event.arm, steps: [], loss: [], tokensPerSecond: 0 }));
+    if (!curve) {
+      curve = { arm: event.arm, steps: [], loss: [], tokensPerSecond: 0 };
+      this.curves.push(curve);
+    }
     const first = event.stats[0]?.step ?? Number.POSITIVE_INFINITY;
     while (curve.steps.length > 0 && (curve.steps.at(-1) as number) >= first) {
       curve.steps.pop();
@@ -145,7 +163,7 @@ export class Ledger {
       curve.loss.push(loss);
     }
     curve.tokensPerSecond = event.tokensPerSecond;
-    return this.#touch('curves');
+    this.#touch('curves');
   }
 
   #move(move: WalkMove): void {

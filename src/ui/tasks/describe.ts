@@ -9,6 +9,11 @@ export function shortJson(value: Json, most: number): string {
 
 /** A path from something in the request, as `T-12 · owner · email`. */
 export function describeRef({ root, path }: Ref): string {
-  const start = 'id' in root ? String(root.id) : `the ${root.the} with ${Object.entries(root.where).map(([key, value]) => `${key} ${shortJson(value, 40)}`).join(', ')}`;
+  const start =
+    'id' in root
+      ? String(root.id)
+      : `the ${root.the} with ${Object.entries(root.where)
+          .map(([key, value]) => `${key} ${shortJson(value, 40)}`)
+          .join(', ')}`;
   return [start, ...path].join(' · ');
 }

@@ -1,0 +1,370 @@
+import type { DeviceProbe } from '../../workers/engine.ts';
+import type { GraphLayout } from '../../workers/layout.ts';
+import type { LabError } from '../base/errors.ts';
+import { decodeLink } from '../lab/link.ts';
+import { runExperiment } from '../lab/run.ts';
+import type { RunEvent } from '../lab/services.ts';
+import type { Method, RunSpec } from '../methods/method.ts';
+import type { LabStore, Restore, RunRecord } from '../store/model.ts';
+import { Draft } from './bench/draft.svelte.ts';
+import { pickWalk, WalkPlayer } from './graph/walk-player.svelte.ts';
+import { WorkClock } from './run/clock.ts';
+import { Frames } from './run/frames.ts';
+import { Gate } from './run/gate.ts';
+import { Keeper, readRun, type StoredRun } from './run/keeper.ts';
+import { Ledger } from './run/ledger.ts';
+import { logLine } from './run/log.ts';
+import { Pace } from './run/pace.ts';
+import { View } from './run/view.svelte.ts';
+import type { PageServices } from './services.ts';
+import { counted, duration, sentence } from './words.ts';
+
+export type Phase = 'idle' | 'running' | 'paused' | 'stopping' | 'stopped' | 'done' | 'failed';
+
+/** Whose run is on the page. */
+export type Source =
+  | { kind: 'none' }
+  | { kind: 'recorded'; date: string; device: string }
+  | { kind: 'own'; id: string | null; date: string };
+
+/** Lines of the log that are kept on the page. */
+const LOG_LINES = 400;
+/** Milliseconds in which a recorded run is played. */
+const RECORDED_MILLISECONDS = 24_000;
+/** A tab hidden for less is not worth a line. */
+const HIDDEN_SECONDS = 5;
+
+export interface LogLine {
+  time: number;
+  text: string;
+}
+
+/** One experiment on one page: its configuration, the run on show, and what can be done with it. */
+export class Session {
+  readonly method: Method;
+  readonly draft: Draft;
+  readonly view = new View();
+  readonly player: WalkPlayer;
+  phase = $state<Phase>('idle');
+  source = $state.raw<Source>({ kind: 'none' });
+  /** Configuration of the run on show. */
+  spec = $state.raw<RunSpec | null>(null);
+  error = $state<string | null>(null);
+  /** What is wrong with the link that the page was opened with. */
+  linkError = $state<string | null>(null);
+  left = $state.raw<number | null>(null);
+  log = $state.raw<LogLine[]>([]);
+  layout = $state.raw<GraphLayout | null>(null);
+  runs = $state.raw<RunRecord[]>([]);
+  unreadable = $state(0);
+  device = $state.raw<DeviceProbe | null>(null);
+  notice = $state('');
+  readonly #services: PageServices;
+  readonly #store: LabStore;
+  readonly #gate = new Gate();
+  #clock = new WorkClock();
+  #pace = new Pace();
+  #ledger = new Ledger();
+  #keeper: Keeper | null = null;
+  #stop = false;
+  /** Counts what is shown: whoever started showing something else has taken the page over. */
+  #turn = 0;
+  #hidden: { since: number; step: number } | null = null;
+
+  constructor(method: Method, services: PageServices, store: LabStore) {
+    this.method = method;
+    this.#services = services;
+    this.#store = store;
+    this.notice = store.notice;
+    this.draft = new Draft(method);
+    this.player = new WalkPlayer(() => pickWalk(this.view.walks, this.player.walk));
+  }
+
+  get busy(): boolean {
+    return this.phase === 'running' || this.phase === 'paused' || this.phase === 'stopping';
+  }
+
+  /** Reads the stored runs, asks where policies will run, and shows something at once: the last run, or a recorded one. */
+  async open(recording: string): Promise<void> {
+    await this.refreshRuns();
+    const probe = this.#services.probe().then(
+      (device) => {
+        this.device = device;
+      },
+      (error) => this.#say(sentence(error)),
+    );
+    if (!this.busy && this.runs.length === 0) await this.#playRecording(recording);
+    await probe;
+  }
+
+  /** Takes the configuration from a link's fragment. @returns whether the link asks to start at once. */
+  async takeLink(fragment: string): Promise<boolean> {
+    this.linkError = null;
+    if (fragment.length < 2) return false;
+    try {
+      const linked = await decodeLink(fragment, [this.method]);
+      this.draft.load(linked);
+      return linked.autorun && !this.busy;
+    } catch (error) {
+      this.linkError = sentence(error);
+      return false;
+    }
+  }
+
+  /** Starts the run that stands on the bench. */
+  async run(): Promise<void> {
+    if (this.busy || !this.draft.valid) return;
+    const { spec } = this.draft;
+    await this.#drive(spec, null);
+  }
+
+  /** Goes on with a stored run from its last checkpoint; from the start where it had none. */
+  async resume(id: string): Promise<void> {
+    if (this.busy) return;
+    try {
+      const stored = await readRun(this.#store, id);
+      this.draft.load(stored.spec);
+      await this.#drive(stored.spec, stored);
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  /** Shows a stored run without going on with it. */
+  async show(id: string): Promise<void> {
+    if (this.busy) return;
+    try {
+      const { record, spec, events } = await readRun(this.#store, id);
+      const turn = this.#begin(spec, { kind: 'own', id, date: record.createdAt });
+      await this.#replay(events, turn);
+      if (turn === this.#turn) this.phase = record.status === 'done' ? 'done' : 'stopped';
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  pause(): void {
+    if (this.phase !== 'running') return;
+    this.phase = 'paused';
+    this.#gate.close();
+    this.#clock.hold();
+    void this.#status('paused');
+  }
+
+  unpause(): void {
+    if (this.phase !== 'paused') return;
+    this.phase = 'running';
+    this.#clock.release();
+    this.#gate.open();
+    void this.#status('running');
+  }
+
+  /** While paused: takes the next piece of news and no more. */
+  step(): void {
+    if (this.phase === 'paused') this.#gate.step();
+  }
+
+  stop(): void {
+    if (!this.busy) return;
+    this.#stop = true;
+    this.phase = 'stopping';
+    this.#gate.open();
+  }
+
+  /** A worker broke down: its answer will never come, so the run cannot go on by itself. */
+  broken(error: LabError): void {
+    this.#turn += 1;
+    void this.#status('stopped');
+    this.#fail(error);
+  }
+
+  /** Deletes a stored run. @returns what brings it back. */
+  async remove(id: string): Promise<Restore> {
+    const restore = await this.#store.deleteRun(id);
+    await this.refreshRuns();
+    return async () => {
+      await restore();
+      await this.refreshRuns();
+    };
+  }
+
+  /** Everything kept of a run, as JSON text. */
+  async exportRun(id: string): Promise<Blob> {
+    const { record, events } = await readRun(this.#store, id);
+    return new Blob([JSON.stringify({ run: record, events }, null, 1)], { type: 'application/json' });
+  }
+
+  async refreshRuns(): Promise<void> {
+    const { records, unreadable } = await this.#store.runs();
+    this.runs = records.filter((record) => record.method === this.method.id);
+    this.unreadable = unreadable.length;
+    this.notice = this.#store.notice;
+  }
+
+  /** The tab was hidden or shown again: afterwards the log says what happened meanwhile. */
+  visibility(hidden: boolean): void {
+    const step = this.view.progress.train?.done ?? 0;
+    if (hidden) {
+      this.#hidden = { since: performance.now(), step };
+      return;
+    }
+    const seconds = (performance.now() - (this.#hidden?.since ?? performance.now())) / 1000;
+    const before = this.#hidden?.step ?? step;
+    this.#hidden = null;
+    if (this.phase !== 'running' || seconds < HIDDEN_SECONDS) return;
+    this.view.refresh(true);
+    const done = (this.view.progress.train?.done ?? 0) - before;
+    this.#say(
+      `The tab was hidden for ${duration(seconds)}; the run went on${done > 0 ? `: ${counted(done, 'step')}` : ''}.`,
+    );
+  }
+
+  async #drive(spec: RunSpec, stored: StoredRun | null): Promise<void> {
+    const turn = this.#begin(spec, {
+      kind: 'own',
+      id: stored?.record.id ?? null,
+      date: new Date().toISOString(),
+    });
+    this.phase = 'running';
+    this.#stop = false;
+    this.#gate.open();
+    this.#clock = new WorkClock();
+    const ledger = this.#ledger;
+    try {
+      if (stored)
+        await this.#replay(
+          stored.events.filter((event) => event.type !== 'done' && !after(event, stored)),
+          turn,
+        );
+      this.#keeper = stored ? await Keeper.again(this.#store, stored) : await Keeper.begin(this.#store, spec);
+      const keeper = this.#keeper;
+      this.source = { kind: 'own', id: keeper.id, date: new Date().toISOString() };
+      this.#say(stored ? 'Resumed.' : 'Started.');
+      await this.refreshRuns();
+      const options = {
+        clock: () => this.#clock.now(),
+        ...(stored?.resume ? { resume: stored.resume } : {}),
+      };
+      const frames = new Frames();
+      for await (const event of runExperiment(this.method, spec, this.#services, options)) {
+        await this.#gate.pass();
+        if (this.#stop || turn !== this.#turn) break;
+        await keeper.add(event);
+        this.#take(event, ledger);
+        this.view.refresh(!this.#gate.isOpen);
+        await frames.breathe();
+      }
+      if (turn !== this.#turn) return;
+      this.view.refresh(true);
+      this.phase = this.#stop ? 'stopped' : 'done';
+      if (this.#stop) {
+        await keeper.status('stopped');
+        this.#say('Stopped. It can be resumed from its last checkpoint.');
+      }
+    } catch (error) {
+      if (turn !== this.#turn) return;
+      await this.#status('failed', sentence(error));
+      this.#fail(error);
+    } finally {
+      this.left = null;
+      await this.refreshRuns();
+    }
+  }
+
+  /** Clears the page for another run. */
+  #begin(spec: RunSpec, source: Source): number {
+    this.#turn += 1;
+    this.spec = spec;
+    this.source = source;
+    this.error = null;
+    this.log = [];
+    this.layout = null;
+    this.left = null;
+    this.#pace = new Pace();
+    this.#ledger = new Ledger();
+    this.#keeper = null;
+    this.view.watch(this.#ledger);
+    this.player.clear();
+    return this.#turn;
+  }
+
+  #take(event: RunEvent, ledger: Ledger): void {
+    ledger.add(event);
+    const line = logLine(event, (arm) => this.method.arms.find((one) => one.id === arm)?.title ?? arm);
+    if (line) this.#say(line);
+    if (event.type === 'progress') {
+      this.#pace.note(`${event.stage}/${event.arm ?? ''}`, event.done, this.#clock.now() / 1000);
+      this.left = this.#pace.left(event.total);
+    }
+    if (event.type === 'graph') void this.#draw(event.graph, this.#turn);
+  }
+
+  async #draw(graph: Extract<RunEvent, { type: 'graph' }>['graph'], turn: number): Promise<void> {
+    const layout = await this.#services.layout(graph);
+    if (turn === this.#turn) this.layout = layout;
+  }
+
+  /** Shows events that happened before, as fast as the page can take them. */
+  async #replay(events: readonly RunEvent[], turn: number): Promise<void> {
+    const frames = new Frames();
+    for (const event of events) {
+      if (turn !== this.#turn) return;
+      this.#take(event, this.#ledger);
+      await frames.breathe();
+    }
+    this.left = null;
+    this.view.refresh(true);
+  }
+
+  async #playRecording(address: string): Promise<void> {
+    const still = matchMedia('(prefers-reduced-motion: reduce)').matches;
+    let turn = 0;
+    let total = 1;
+    let played = 0;
+    const began = performance.now();
+    for await (const item of this.#services.recording(address)) {
+      if (this.busy || (turn !== 0 && turn !== this.#turn)) return;
+      if (item.type === 'recording') {
+        total = Math.max(1, item.events);
+        turn = this.#begin(item.spec, { kind: 'recorded', date: item.date, device: item.device });
+        continue;
+      }
+      this.#take(item, this.#ledger);
+      this.left = null;
+      this.view.refresh();
+      played += 1;
+      const due = began + (RECORDED_MILLISECONDS * played) / total - performance.now();
+      if (!still && due > 4) await new Promise((resolve) => setTimeout(resolve, due));
+    }
+    if (turn === this.#turn) this.view.refresh(true);
+  }
+
+  async #status(
+    status: 'running' | 'paused' | 'stopped' | 'failed',
+    error: string | null = null,
+  ): Promise<void> {
+    try {
+      await this.#keeper?.status(status, error);
+    } catch (failure) {
+      this.notice = sentence(failure);
+    }
+  }
+
+  #fail(error: unknown): void {
+    this.phase = 'failed';
+    this.error = sentence(error);
+    this.#say(this.error);
+  }
+
+  #say(text: string): void {
+    this.log = [...this.log.slice(1 - LOG_LINES), { time: Date.now(), text }];
+  }
+}
+
+/** Whether an event came after the checkpoint that a run resumes from: the resumed run will tell it again. */
+function after(event: RunEvent, { record }: StoredRun): boolean {
+  if (record.arm === null) return false;
+  if (event.type === 'evaluation') return event.arm === record.arm && event.step > record.step;
+  if (event.type === 'steps') return event.arm === record.arm && (event.stats[0]?.step ?? 0) > record.step;
+  return false;
+}

@@ -1,0 +1,1 @@
+export { methods } from '../src/methods/index.ts';
