@@ -254,13 +254,13 @@ describe('speed', () => {
       const start = world.snapshot();
       let best = Number.POSITIVE_INFINITY;
       for (let round = 0; round < 6; round++) {
-        const began = performance.now();
+        const began = processorTime();
         for (let i = 0; i < 500; i++) {
           world.call('touch', { id: `x${i % objects}` });
           expect(world.diff(start, world.snapshot())).toHaveLength(1);
           world.restore(start);
         }
-        best = Math.min(best, performance.now() - began);
+        best = Math.min(best, processorTime() - began);
       }
       return best;
     };
@@ -268,7 +268,7 @@ describe('speed', () => {
     expect(spend(40_000)).toBeLessThan(20 * spend(20));
   });
 
-  it('replays over 20,000 calls a second', () => {
+  it('replays over 20,000 calls a second of processor time', () => {
     const world = createDesk(3);
     const start = world.snapshot();
     const [ticket] = world.ids('ticket');
@@ -283,16 +283,22 @@ describe('speed', () => {
     ];
     let best = 0;
     for (let round = 0; round < 8; round++) {
-      const began = performance.now();
+      const began = processorTime();
       for (let i = 0; i < 1000; i++) {
         world.restore(start);
         for (const [tool, args] of calls) world.call(tool, args);
       }
-      best = Math.max(best, (1000 * 1000 * calls.length) / (performance.now() - began));
+      best = Math.max(best, (1000 * 1000 * calls.length) / Math.max(1, processorTime() - began));
     }
     expect(best).toBeGreaterThan(20_000);
   });
 });
+
+/** Milliseconds of processor time used so far: what others do on the machine does not count. */
+function processorTime(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
+}
 
 function codeOf(observation: Observation): string {
   return observation.ok ? 'ok' : observation.error.code;

@@ -143,7 +143,7 @@ describe('reading an action', () => {
       }),
       { numRuns: 3000 },
     );
-    expect(read).toBeGreaterThan(200);
+    expect(read).toBeGreaterThan(50);
   });
 
   it.each([
