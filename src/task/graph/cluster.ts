@@ -32,17 +32,18 @@ export function clusterTools(
   const ordered = [...members.values()].sort(
     (a, b) => b.length - a.length || ((a[0] as string) < (b[0] as string) ? -1 : 1),
   );
-  const taken = new Map<string, number>();
+  const taken = new Set<string>();
   const clusters = ordered.map((list): Cluster => {
-    const name = nameOf(list, calls);
-    const times = (taken.get(name) ?? 0) + 1;
-    taken.set(name, times);
+    const plain = nameOf(list, calls);
+    let name = plain;
+    for (let n = 2; taken.has(name); n++) name = `${plain} ${n}`;
+    taken.add(name);
     const kind = list.some((tool) => writers.has(tool))
       ? 'operational'
       : list.some((tool) => variable.has(tool))
         ? 'query'
         : 'stateless';
-    return { name: times > 1 ? `${name} ${times}` : name, kind, tools: list };
+    return { name, kind, tools: list };
   });
   const index = new Map<string, number>();
   clusters.forEach((cluster, i) => {

@@ -1,3 +1,5 @@
+import { IRREVERSIBLE_VERBS, READ_VERBS, WRITE_VERBS } from '../../trace/effect.ts';
+
 /** What the name of a field says about its value. */
 export interface Field {
   /** Lower-case words joined: `userId` and `user_id` are one name. */
@@ -41,8 +43,9 @@ const PAGING = new Set(
     ' ',
   ),
 );
+/** Words of a tool's name that say nothing of what it works on, wherever they stand. */
 const VERBS = new Set(
-  'get set find list search query read fetch load open show view look lookup retrieve check calculate compute count create add new make insert write put post book register record save update modify change edit patch move rename delete remove cancel close clear send submit return exchange transfer run execute start stop do by with to from for of in on and the a an all details info information my'.split(
+  'get set find create add update modify delete remove cancel ship resolve approve claim lookup search list show do my by with to from for of in on and the a an all details info information'.split(
     ' ',
   ),
 );
@@ -63,12 +66,19 @@ export function singular(word: string): string {
   return word;
 }
 
-/** Words of a tool's own name that are no verbs, singular: `server/update_order_items` → `order`, `item`. */
+/**
+ * Words of a tool's own name that are no verbs, singular: `server/update_order_items` → `order`, `item`. Words that are
+ * verbs and nouns (`order`, `book`, `post`) are verbs at the start only.
+ */
 export function nounsOf(tool: string): string[] {
   const own = tool.slice(tool.lastIndexOf('/') + 1);
   return wordsOf(own)
-    .map(singular)
-    .filter((word) => !VERBS.has(word));
+    .filter((word, i) => !VERBS.has(word) && !(i === 0 && isEffectVerb(word)))
+    .map(singular);
+}
+
+function isEffectVerb(word: string): boolean {
+  return READ_VERBS.has(word) || WRITE_VERBS.has(word) || IRREVERSIBLE_VERBS.has(word);
 }
 
 const known = new Map<string, Field>();

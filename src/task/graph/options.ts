@@ -57,13 +57,16 @@ export function fillOptions(options: MinerOptions): FilledOptions {
     common: { support: 10, share: 0.8, traced: 0.1, lift: 1.5, ...options.common },
   };
   for (const name of ['minCount', 'witnesses', 'shortest', 'maxEnumerated'] as const) {
-    const value = filled[name];
-    if (!(value >= 1) || (Number.isNaN(value % 1) && value !== Number.POSITIVE_INFINITY)) {
-      throw new LabError(`${name} is ${value}`, {
-        where: 'mining options',
-        remedy: 'give a number of at least 1',
-      });
-    }
+    if (!(filled[name] >= 1)) throw unfit(name, filled[name], 'a number of at least 1');
   }
+  const { support, share, traced, lift } = filled.common;
+  if (!(support >= 1)) throw unfit('common.support', support, 'a number of trajectories, at least 1');
+  if (!(share >= 0 && share <= 1)) throw unfit('common.share', share, 'a share between 0 and 1');
+  if (!(traced >= 0 && traced <= 1)) throw unfit('common.traced', traced, 'a share between 0 and 1');
+  if (!(lift >= 0)) throw unfit('common.lift', lift, 'a number of at least 0');
   return filled;
+}
+
+function unfit(name: string, value: number, remedy: string): LabError {
+  return new LabError(`${name} is ${value}`, { where: 'mining options', remedy: `give ${remedy}` });
 }
