@@ -75,7 +75,7 @@ export function lineChart(spec: ChartSpec): ChartModel {
     references.length;
   const drawnReferences = references.map(({ y: at, label }): DrawnReference => {
     const pixel = round(y(at));
-    const text = `${label} ${shortNumber(at)}`;
+    const text = `${label}: ${shortNumber(at)}`;
     return {
       y: at,
       at: pixel,
@@ -140,7 +140,7 @@ function plotArea(spec: ChartSpec): ChartModel['plot'] {
   const longest = Math.max(
     0,
     ...named,
-    ...spec.references.map(({ y, label }) => `${label} ${shortNumber(y)}`.length),
+    ...spec.references.map(({ y, label }) => `${label}: ${shortNumber(y)}`.length),
   );
   const margin = Math.min(longest * CHARACTER + NAME_AT + 4, spec.width * 0.36);
   const plot = {

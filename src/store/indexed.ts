@@ -170,7 +170,7 @@ async function openDatabase(options: OpenOptions, events: Events): Promise<IDBPD
   try {
     opened = await Promise.race([opening, giveUp]);
   } catch (error) {
-    throw openingError(failure ?? error, name);
+    throw failure === undefined ? openingError(error, name) : upgradeError(failure);
   } finally {
     stopWaiting();
   }
@@ -196,6 +196,15 @@ function silent(): LabError {
   return new LabError("The browser's storage does not answer", {
     where: 'storage',
     remedy: 'Reload the page, or restart the browser.',
+  });
+}
+
+function upgradeError(cause: unknown): LabError {
+  const why = cause instanceof Error || cause instanceof DOMException ? cause.message : String(cause);
+  return new LabError(`The stored data could not be brought to this version of the lab (${why})`, {
+    where: 'storage',
+    remedy: 'It was left as it was. Reload the page; if that does not help, please report it.',
+    cause,
   });
 }
 

@@ -277,7 +277,7 @@ describe('lineChart', () => {
     );
     const model = lineChart(
       spec([...list, series('seed', [[0, 0.5]], { thin: true })], {
-        references: [{ y: 0.5, label: 'paper, table 2:' }],
+        references: [{ y: 0.5, label: 'paper, table 2' }],
       }),
     );
     const names = [

@@ -159,8 +159,8 @@ describe('decodeLink', () => {
     ['#/toolspace?v=1&view.metric=loss', /Choose one of success/],
     ['#/toolspace?v=1&view.font=big', /"font" is no part of the view/],
     ['#/toolspace?v=1&set.masking=%E0%A4%A', /broken percent escape/],
-    ['#/toolspace?v=1&z=%20', /not base64/],
-    ['#/toolspace?v=1&z=A', /not base64/],
+    ['#/toolspace?v=1&z=%20', /damaged/],
+    ['#/toolspace?v=1&z=A', /damaged: it was cut off/],
     ['#/toolspace?v=1&z=AAAA', /damaged/],
     ['#/toolspace?v=1&z=AAAA&seed=1', /side by side/],
   ])('refuses %s', async (link, message) => {
@@ -175,7 +175,7 @@ describe('decodeLink', () => {
   it('refuses every link that was cut off inside its packed part', async () => {
     const link = await encodeLink(LARGE, largeSpec);
     for (let end = link.indexOf('&z=') + 1; end < link.length; end++) {
-      expect(await refusal(() => decode(link.slice(0, end))), `cut to ${end}`).toMatch(/cut off|base64/);
+      expect(await refusal(() => decode(link.slice(0, end))), `cut to ${end}`).toMatch(/cut off/);
     }
   });
 

@@ -22,7 +22,7 @@ export async function pack(text: string): Promise<string> {
  * @throws LabError on text that was cut off, changed, or that inflates to too much.
  */
 export async function unpack(packed: string): Promise<string> {
-  const bytes = await inflate(fromBase64Url(packed));
+  const bytes = await inflate(readBase64(packed));
   let text: string;
   try {
     text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
@@ -65,6 +65,14 @@ async function inflate(bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array> {
     at += piece.byteLength;
   }
   return out;
+}
+
+function readBase64(packed: string): Uint8Array<ArrayBuffer> {
+  try {
+    return fromBase64Url(packed);
+  } catch (cause) {
+    throw damaged(cause);
+  }
 }
 
 async function feed(
