@@ -20,8 +20,7 @@ export type { ChartModel, ChartSpec, DrawnSeries, SeriesSpec } from './chart/mod
 export { chartSvg } from './chart/svg.ts';
 export { chartCsv } from './chart/text.ts';
 
-/** Size of chart text, and the mean width of its characters, pixels (estimated: there is no DOM to measure in). */
-export const FONT_SIZE = 12;
+/** Mean width of a character of chart text, pixels (estimated: there is no DOM to measure in). */
 const CHARACTER = 6.4;
 /** Distance of direct labels, baseline to baseline. */
 const LABEL_GAP = 15;
