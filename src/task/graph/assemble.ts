@@ -18,7 +18,7 @@ import {
 } from './tools.ts';
 
 /** Why a value is no evidence, or `null` where it is. */
-export type Doubt = 'enumerated' | 'constant' | 'untraceable' | 'unidentified';
+export type Doubt = 'enumerated' | 'constant' | 'untraceable' | 'unidentified' | 'reference';
 
 /** A piece of evidence that stands for its pair, with the hash by which witnesses are chosen. */
 interface Ranked {
@@ -265,6 +265,8 @@ function doubtOf(e: Evidence, hash: number, doubt: Judge, mined: Mined): Doubt |
   const { tool } = mined.table.nodes[e.start] as FineNode;
   if (KINDS[e.kind] === 'retry') return null;
   if (KINDS[e.kind] === 'data') return doubt(e.slot, hash, tool);
+  const unless = e.unless < 0 ? null : (mined.texts.texts[e.unless] as string);
+  if (unless !== null && mined.identifiers.has(hashValue(unless))) return 'reference';
   if (e.ifIdentifier === 1) {
     if (!mined.identifiers.has(hash)) return 'unidentified';
     if (doubt(e.slot, hash, tool) === 'enumerated') return 'enumerated';

@@ -24,6 +24,8 @@ export interface Evidence {
   slot: number;
   /** 1 where it counts only if the value is an identifier somewhere in the corpus. */
   ifIdentifier: number;
+  /** Interned text: counts unless this is an identifier somewhere in the corpus; −1 for none. */
+  unless: number;
 }
 
 const FIELDS = [
@@ -39,10 +41,11 @@ const FIELDS = [
   'target',
   'slot',
   'ifIdentifier',
+  'unless',
 ] as const satisfies readonly (keyof Evidence)[];
 const STRIDE = FIELDS.length;
 
-/** Evidence in the order of its arrival, in columns: 56 bytes each and the value's text. */
+/** Evidence in the order of its arrival, in columns: 60 bytes each and the value's text. */
 export class EvidenceLog {
   count = 0;
   readonly values: string[] = [];
@@ -97,6 +100,7 @@ export function blankEvidence(): Evidence {
     target: 0,
     slot: -1,
     ifIdentifier: 0,
+    unless: -1,
   };
 }
 

@@ -56,7 +56,7 @@ const LONGEST_WITNESS = 80;
 /**
  * Mines a tool graph from trajectories given one at a time (ToolSpace, trace to graph). What is evidence is decided
  * at the end, when it is known how common each value is, so the graph does not depend on the order of trajectories.
- * Memory: tools, nodes, sketches of fixed size, and about 56 bytes and one short text for each piece of evidence.
+ * Memory: tools, nodes, sketches of fixed size, and about 60 bytes and one short text for each piece of evidence.
  *
  * Pairs are adjacent calls of one caller that are no meta calls. Calls that tau2's simulated user makes on a device of
  * its own are a second sequence with tools of their own (`user:` before the name): the agent never sees
@@ -250,6 +250,7 @@ export class GraphMiner {
       e.binding = -1;
       e.slot = -1;
       e.ifIdentifier = 0;
+      e.unless = -1;
       e.source = this.#mined.texts.number(cut(earlier.call.error ?? ''));
       e.target = this.#mined.texts.number(retry.path);
       log.add(e, Number.NaN, cut(retry.value));
@@ -263,6 +264,7 @@ export class GraphMiner {
     const prefix = link.side === 'args' ? 'args.' : '';
     e.kind = KINDS.indexOf(kind);
     e.ifIdentifier = link.ifIdentifier ? 1 : 0;
+    e.unless = link.unless === null ? -1 : texts.number(link.unless);
     e.slot = (later.slots[link.target] as Seen['slots'][number]).id;
     e.source = texts.number(prefix + leaves.path(link.source));
     e.target = texts.number(later.args.path(link.target));

@@ -36,6 +36,8 @@ export interface Link {
   side: 'result' | 'args';
   /** Counts only if the value is an identifier somewhere in the corpus. */
   ifIdentifier: boolean;
+  /** Does not count if this text is an identifier somewhere in the corpus: then that is the object that was written. */
+  unless: string | null;
   /** Larger is stronger. */
   strength: number;
 }
@@ -96,7 +98,7 @@ function bestSource(earlier: Seen, later: Seen, target: number, field: Field): L
       (typeof value === 'string' ? Math.min(value.length, 100) : 0) -
       result.depth(source);
     if (!best || strength > best.strength) {
-      best = { target, source, side: 'result', ifIdentifier: false, strength };
+      best = { target, source, side: 'result', ifIdentifier: false, unless: null, strength };
     }
   }
   return best;
@@ -104,11 +106,13 @@ function bestSource(earlier: Seen, later: Seen, target: number, field: Field): L
 
 /**
  * The state rule. The earlier call wrote (and did not fail), and an argument of the later call names the same object: by an
- * identifier that the earlier call was given, or gave back. An equal value is not enough: the field must be one
+ * identifier that the earlier call was given, or gave back. Where one of its arguments is named after what the tool works
+ * on (`ticket` of `assign_ticket`), that is the written object, and the others are what it refers to. An equal value is not enough: the field must be one
  * that names objects (`id`, `order_id`, `path`), or the value an identifier elsewhere in the corpus under the same field.
  */
 export function findState(earlier: Seen, later: Seen): Link[] {
   if (!earlier.writes || earlier.call.error !== null) return [];
+  const own = ownObject(earlier);
   const links: Link[] = [];
   for (let target = 0; target < later.args.count; target++) {
     const value = later.args.values[target] as Leaf;
@@ -117,10 +121,31 @@ export function findState(earlier: Seen, later: Seen): Link[] {
     if (Number.isNaN(hash)) continue;
     const link = sameObject(earlier, later, target, value, hash, 'args');
     if (link && isScope(earlier, later, link)) continue;
+    if (link && own >= 0 && !isNamedAfter(earlier, link.source)) {
+      if (fieldOf(earlier.args.field(own)).identifier) continue;
+      link.unless = String(earlier.args.values[own]);
+    }
     const found = link ?? sameObject(earlier, later, target, value, hash, 'result');
     if (found) links.push(found);
   }
   return links.sort((a, b) => b.strength - a.strength || a.target - b.target);
+}
+
+/** Index of the argument that is named after what the tool works on, an identifier before others; −1 for none. */
+function ownObject(seen: Seen): number {
+  let own = -1;
+  for (let i = 0; i < seen.args.count; i++) {
+    const value = seen.args.values[i] as Leaf;
+    if (typeof value === 'boolean' || !canName(value) || !isNamedAfter(seen, i)) continue;
+    if (fieldOf(seen.args.field(i)).identifier) return i;
+    if (own < 0) own = i;
+  }
+  return own;
+}
+
+function isNamedAfter({ args, tool }: Seen, at: number): boolean {
+  const { stem } = fieldOf(args.field(at));
+  return args.isTop(at) && stem !== '' && stem.split('_').every((word) => tool.nouns.includes(word));
 }
 
 function sameObject(
@@ -143,7 +168,8 @@ function sameObject(
     if (!isDistinctive(value) && !sameKind(from, stemsOf(earlier, side, source), to, later)) continue;
     if (!certain && !from.identifier && !to.identifier && from.stem !== to.stem) continue;
     const strength = (certain ? 200 : 0) + (from.name === to.name ? 100 : 0) - leaves.depth(source);
-    if (!best || strength > best.strength) best = { target, source, side, ifIdentifier: !certain, strength };
+    if (!best || strength > best.strength)
+      best = { target, source, side, ifIdentifier: !certain, unless: null, strength };
   }
   return best;
 }
@@ -233,7 +259,7 @@ export function findLoose(earlier: Seen, later: Seen, shortest: number): Link | 
       if (
         typeof held === 'string' ? standsIn(held, text) : typeof value === 'string' && String(held) === text
       ) {
-        return { target, source, side: 'result', ifIdentifier: false, strength: 0 };
+        return { target, source, side: 'result', ifIdentifier: false, unless: null, strength: 0 };
       }
     }
   }

@@ -87,6 +87,19 @@ describe('no state edge', () => {
     expect(state(cancel, call('pay', { payment_id: 'card_17' }, {}))).toEqual([]);
   });
 
+  it('from what the write refers to, where an argument is named after the written object', () => {
+    const people = [call('list', {}, { tickets: [{ id: 'T7' }, { id: 'T8' }], people: [{ id: 'anna' }] })];
+    const assign = call('assign_ticket', { ticket: 'T7', person: 'anna' }, 'ok');
+    const edges = (next: Call) => tellEdges(graphOf([people, [assign, next]]), 'state');
+    expect(edges(call('get_person', { person: 'anna' }, {}))).toEqual([]);
+    expect(edges(call('get_ticket', { ticket: 'T7' }, {}))).toHaveLength(1);
+    // An argument named after the tool that is no object leaves the object to the others.
+    const set = call('set_priority', { priority: 'P1', ticket: 'T7' }, 'ok');
+    expect(
+      tellEdges(graphOf([people, [set, call('get_ticket', { ticket: 'T7' }, {})]]), 'state'),
+    ).toHaveLength(1);
+  });
+
   it('where the effect is said to be a read', () => {
     const calls = [call('update_order', { order_id: 'W-1' }, {}), call('get_order', { order_id: 'W-1' }, {})];
     expect(graphOf([calls], { effectOf: () => 'read' }).edges).toEqual([]);
