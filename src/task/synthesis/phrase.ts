@@ -35,16 +35,22 @@ export function phrase(
   if (request.goals.length === 1 && first.kind === 'tell') {
     return rng.pick(QUESTIONS).replace('{it}', () => sayRef(first.what, lexicon, rng, null));
   }
-  const opening = rng.pick(OPENINGS);
+  // A question that goes on for three clauses is none any more.
+  const opening = rng.pick(
+    request.goals.length > 2 ? OPENINGS.filter((text) => !text.startsWith('Could')) : OPENINGS,
+  );
   const asks = opening.startsWith('Could');
   let text = '';
+  let joint: boolean | null = null;
   request.goals.forEach((goal, i) => {
     const before = request.goals.slice(0, i);
     const clause = sayGoal(goal, lexicon, rng, pronounFor(goal, before.at(-1), lexicon, rng));
     if (i === 0) text = opening + clause;
     else if (ordered.some(([, later]) => later === i)) text += `, then ${clause}`;
-    else if (asks || rng.chance(0.5)) text += ` and ${clause}`;
-    else text += `. Also ${clause}`;
+    else {
+      joint = asks || (joint === null ? rng.chance(0.5) : !joint);
+      text += joint ? ` and ${clause}` : `. Also ${clause}`;
+    }
   });
   return sentenceCase(text) + (asks ? '?' : '.');
 }

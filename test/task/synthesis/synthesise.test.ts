@@ -1,9 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { LabError } from '../../../src/base/errors.ts';
+import type { JsonObject } from '../../../src/base/json.ts';
 import { Rng } from '../../../src/base/rng.ts';
-import type { Task } from '../../../src/task/model.ts';
+import type { ChainCall, Task } from '../../../src/task/model.ts';
 import { dedupe, splitTasks, taskSetHash } from '../../../src/task/synthesis/dataset.ts';
 import { requestShape, taskId } from '../../../src/task/synthesis/identity.ts';
+import { orderedWrites } from '../../../src/task/synthesis/order.ts';
 import { phrase } from '../../../src/task/synthesis/phrase.ts';
 import { type SynthesisOptions, synthesise } from '../../../src/task/synthesis/synthesise.ts';
 import { openBench } from '../../../src/task/verify/worlds.ts';
@@ -101,6 +103,19 @@ test('a shape keeps the form of a request and forgets its objects', () => {
     requestShape({ goals: [place('cup', 'pot')] }),
   );
   expect(requestShape({ goals: [place('cup', 'pot')] })).toBe('place_order(city=#1.maker.city, item=#2)');
+});
+
+test('order matters where a write stands on another, not where both go their own way', () => {
+  const bench = openBench(shop, 'order');
+  const call = (tool: string, args: JsonObject) => ({ tool, args }) as ChainCall;
+  const cup = call('place_order', { item: 'cup', city: 'Oslo' });
+  const jar = call('place_order', { item: 'jar', city: 'Oslo' });
+  expect(orderedWrites(bench, [cup, call('get_item', { item: 'pot' }), jar])).toEqual([]);
+  const [red, blue] = ['red', 'blue'].map((colour) => call('paint', { item: 'pot', colour })) as [
+    ChainCall,
+    ChainCall,
+  ];
+  expect(orderedWrites(bench, [red, cup, blue])).toEqual([[0, 2]]);
 });
 
 describe('phrase', () => {

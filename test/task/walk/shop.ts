@@ -42,7 +42,8 @@ const TOOLS = toolbox([
     run: ({ item, city }, context) => {
       if (!context.get('item', item as string)) return refuse('not_found', 'there is no such item', 'item');
       const id = `o${context.select('order', () => true).length + 1}`;
-      context.put('order', id, { id, item: item as string, city: city as string });
+      context.put('order', id, { id, item: item as string, city: city as string, placed_at: context.now });
+      context.advance(1);
       return { id };
     },
   },
