@@ -1,10 +1,9 @@
-import { canonicalJson, type Json } from '../../base/json.ts';
-import type { Ref } from '../../world/request.ts';
 import type { Assertions, ChainCall, TraceAssertion } from '../model.ts';
 import { assertionsBetween, nameOf } from '../verify/changes.ts';
 import { writesOf } from '../verify/provenance.ts';
 import type { Bench } from '../verify/worlds.ts';
 import type { Reversed } from './goals.ts';
+import { isSteady, type Pinned, pin } from './steady.ts';
 
 /** A chain as it answers in the world without noise, and what can be asserted of it. */
 export interface Asserted {
@@ -20,38 +19,24 @@ export interface Asserted {
 export function assertChain(bench: Bench, { request, chain, told }: Reversed): Asserted | string {
   const { world, start } = bench;
   world.restore(start);
-  const effects = request.goals.flatMap((goal) => (goal.kind === 'do' ? [goal] : []));
-  const roots = new Map<Ref, Json | undefined>();
-  for (const goal of request.goals) {
-    const refs = goal.kind === 'tell' ? [goal.what] : Object.values(goal.args);
-    for (const ref of refs) roots.set(ref, bench.objects.rootValue(ref.root));
-  }
-  const still = (ref: Ref, value: Json): boolean => {
-    const root = roots.get(ref);
-    const { root: written } = ref;
-    // A description may stop fitting on the way, but it must never come to fit something else.
-    const strays =
-      'the' in written && bench.objects.matching(written.the, written.where).some((id) => id !== root);
-    if (strays) return false;
-    const now = root === undefined ? undefined : bench.objects.follow(root, ref.path);
-    return now !== undefined && canonicalJson(now) === canonicalJson(value);
-  };
+  const effects = request.goals.flatMap((goal) =>
+    goal.kind === 'do' ? [pin(bench.objects, Object.values(goal.args))] : [],
+  );
+  const answers = told ? pin(bench.objects, [told.what]) : [];
+  const steady = (pinned: readonly Pinned[]): boolean => pinned.every((one) => isSteady(bench.objects, one));
   const writes = writesOf(bench, chain);
   const replayed: ChainCall[] = [];
   const trace: TraceAssertion[] = [];
   for (const [i, call] of chain.entries()) {
     const effect = effects[writes.indexOf(i)];
-    for (const [name, ref] of Object.entries(effect?.args ?? {})) {
-      if (!still(ref, call.args[name] ?? null))
-        return `by then the ${name} of ${call.tool} means something else`;
-    }
+    if (effect && !steady(effect)) return `by then what ${call.tool} is to act on means something else`;
     const before = world.snapshot();
     const observation = world.call(call.tool, call.args);
     if (!observation.ok) return `without the other calls ${call.tool} is refused`;
     replayed.push({ ...call, observation });
     if (effect) trace.push({ call: i, changes: assertionsBetween(world, before, world.snapshot()) });
   }
-  if (told && !still(told.what, told.value)) return 'the answer changes on the way';
+  if (!steady(answers)) return 'the answer changes on the way';
   if (!trace.every((_, k) => leavesMark(trace, k))) return 'a write is undone by a later one';
   const state = assertionsBetween(world, start, world.snapshot());
   const lasting = new Set(state.map(nameOf));

@@ -117,7 +117,12 @@ function makeTask(
   const unsayable = sayable(bench, { ...asserted, request });
   if (unsayable !== null) return unsayable;
   const content = { world: definition.id, worldSeed, request, ...asserted };
-  const text = phrase(request, definition.lexicon, rng.fork('phrase'), orderedWrites(bench, asserted.chain));
+  const text = phrase(
+    request,
+    definition.lexicon,
+    rng.fork('phrase'),
+    orderedWrites(bench, asserted.chain, request),
+  );
   return { id: taskId(content), ...content, text, shape: requestShape(request) };
 }
 

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import { LabError } from '../../../src/base/errors.ts';
-import type { JsonObject } from '../../../src/base/json.ts';
 import { Rng } from '../../../src/base/rng.ts';
 import type { ChainCall, Task } from '../../../src/task/model.ts';
 import { dedupe, splitTasks, taskSetHash } from '../../../src/task/synthesis/dataset.ts';
@@ -9,7 +8,7 @@ import { orderedWrites } from '../../../src/task/synthesis/order.ts';
 import { phrase } from '../../../src/task/synthesis/phrase.ts';
 import { type SynthesisOptions, synthesise } from '../../../src/task/synthesis/synthesise.ts';
 import { openBench } from '../../../src/task/verify/worlds.ts';
-import type { Goal, Ref } from '../../../src/world/request.ts';
+import type { Goal, Ref, Root } from '../../../src/world/request.ts';
 import { SHOP_ARROWS, shop, shopGraph } from '../walk/shop.ts';
 
 const graph = shopGraph(SHOP_ARROWS);
@@ -105,17 +104,43 @@ test('a shape keeps the form of a request and forgets its objects', () => {
   expect(requestShape({ goals: [place('cup', 'pot')] })).toBe('place_order(city=#1.maker.city, item=#2)');
 });
 
-test('order matters where a write stands on another, not where both go their own way', () => {
+test('order matters where a write stands on another or changes what is said, not where both go their own way', () => {
   const bench = openBench(shop, 'order');
-  const call = (tool: string, args: JsonObject) => ({ tool, args }) as ChainCall;
-  const cup = call('place_order', { item: 'cup', city: 'Oslo' });
-  const jar = call('place_order', { item: 'jar', city: 'Oslo' });
-  expect(orderedWrites(bench, [cup, call('get_item', { item: 'pot' }), jar])).toEqual([]);
-  const [red, blue] = ['red', 'blue'].map((colour) => call('paint', { item: 'pot', colour })) as [
-    ChainCall,
-    ChainCall,
+  const ref = (root: Root, ...path: string[]): Ref => ({ root, path });
+  const place = (item: string, maker: Ref = ref({ id: 'Oslo' })): Goal => ({
+    kind: 'do',
+    intent: 'place_order',
+    args: { item: ref({ id: item }), city: maker },
+  });
+  const paint = (item: Ref, colour: string): Goal => ({
+    kind: 'do',
+    intent: 'paint',
+    args: { item, colour: ref({ id: colour }) },
+  });
+  const orderOf = (goals: Goal[]) => {
+    const chain = goals.flatMap((goal) => {
+      if (goal.kind === 'tell') return [];
+      const args = Object.entries(goal.args).map(([name, said]) => [
+        name,
+        bench.objects.resolve(said) ?? null,
+      ]);
+      return [{ tool: goal.intent, args: Object.fromEntries(args) } as ChainCall];
+    });
+    return orderedWrites(bench, chain, { goals });
+  };
+  expect(orderOf([place('cup'), place('jar')])).toEqual([]);
+  const pot = ref({ id: 'pot' });
+  expect(orderOf([paint(pot, 'red'), place('cup'), paint(pot, 'blue')])).toEqual([[0, 2]]);
+  const colour = String(bench.world.object('item', 'pot')?.colour);
+  const fitting = bench.objects.matching('item', { colour });
+  const [only, other] = fitting.length === 1 ? [colour, 'pan'] : [colour === 'red' ? 'blue' : 'red', 'pot'];
+  const described = ref({ the: 'item', where: { colour: only } });
+  expect(bench.objects.resolve(described)).toBeDefined();
+  const goals = [
+    { ...place('cup'), args: { item: described, city: ref({ id: 'Oslo' }) } },
+    paint(ref({ id: other }), only),
   ];
-  expect(orderedWrites(bench, [red, cup, blue])).toEqual([[0, 2]]);
+  expect(orderOf(goals as Goal[])).toEqual([[0, 1]]);
 });
 
 describe('phrase', () => {
