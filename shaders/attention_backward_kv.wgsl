@@ -1,7 +1,8 @@
 // attention_backward, keys and values: with p_nj, δ_n and ds_nj as in attention_backward_q, and n from j to the end of
 // j's sequence: dk_j = Σ_n ds_nj·q_n / √Dh; dv_j = Σ_n p_nj·do_n. A sum over queries in ascending n: no atomics.
 // qkv [N, 3D], ends [N] (exclusive), lse [N, H], delta [N, H], d_o [N, D] → the k and v parts of d_qkv [N, 3D].
-// Source: Dao et al. 2022, "FlashAttention", appendix B.2. One thread a row and head.
+// Source: Dao et al. 2022, "FlashAttention", appendix B.2. One thread a head and BLOCK neighbouring rows, which share the
+// loads of q and do: queries outside a key's own range weigh exactly 0.
 struct Dims { n: u32, chunk: u32 }
 @group(0) @binding(0) var<uniform> dims: Dims;
 @group(0) @binding(1) var<storage, read> qkv: array<VEC>;
@@ -11,39 +12,57 @@ struct Dims { n: u32, chunk: u32 }
 @group(0) @binding(5) var<storage, read> d_o: array<VEC>;
 @group(0) @binding(6) var<storage, read_write> d_qkv: array<VEC>;
 
-@compute @workgroup_size(64)
+@compute @workgroup_size(WORKGROUP)
 fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
-  let t = id.y * groups.x * 64 + id.x;
-  let row = t / HEADS;
-  if (row >= dims.n) { return; }
+  let t = id.y * groups.x * WORKGROUP + id.x;
+  let block = t / HEADS * BLOCK;
+  if (block >= dims.n) { return; }
   let head_index = t % HEADS;
   let head = head_index * HEAD_VECS;
-  let own = (row * 3 + 1) * WIDTH_VECS + head;
+  let last = dims.n - 1;
+  var end = 0u;
+  //! repeat r BLOCK
+  let row$r = min(block + $r, last);
+  let own$r = (row$r * 3 + 1) * WIDTH_VECS + head;
+  let end$r = ends[row$r];
+  end = max(end, end$r);
   //! repeat c HEAD_VECS
-  let k$c = qkv[own + $c] * SCALE;
-  let v$c = qkv[own + WIDTH_VECS + $c];
-  var dk$c = VEC();
-  var dv$c = VEC();
+  let k$r_$c = qkv[own$r + $c] * SCALE;
+  let v$r_$c = qkv[own$r + WIDTH_VECS + $c];
+  var dk$r_$c = VEC();
+  var dv$r_$c = VEC();
   //! end
-  let end = ends[row];
-  for (var n = row; n < end; n++) {
-    var s = 0.0;
-    var dp = 0.0;
+  //! end
+  for (var n = block; n < end; n++) {
+    let norm = lse[n * HEADS + head_index];
+    let offset = delta[n * HEADS + head_index];
     //! repeat c HEAD_VECS
     let q$c = qkv[n * 3 * WIDTH_VECS + head + $c];
     let g$c = d_o[n * WIDTH_VECS + head + $c];
-    s += dot(q$c, k$c);
-    dp += dot(g$c, v$c);
     //! end
-    let p = exp(s - lse[n * HEADS + head_index]);
-    let ds = p * (dp - delta[n * HEADS + head_index]);
-    //! repeat c HEAD_VECS
-    dk$c += ds * q$c;
-    dv$c += p * g$c;
+    //! repeat r BLOCK
+    {
+      var s = 0.0;
+      var dp = 0.0;
+      //! repeat c HEAD_VECS
+      s += dot(q$c, k$r_$c);
+      dp += dot(g$c, v$r_$c);
+      //! end
+      let p = select(0.0, exp(s - norm), n >= row$r && n < end$r);
+      let ds = p * (dp - offset);
+      //! repeat c HEAD_VECS
+      dk$r_$c += ds * q$c;
+      dv$r_$c += p * g$c;
+      //! end
+    }
     //! end
   }
-  //! repeat c HEAD_VECS
-  d_qkv[own + $c] = dk$c * SCALE;
-  d_qkv[own + WIDTH_VECS + $c] = dv$c;
+  //! repeat r BLOCK
+  if (block + $r < dims.n) {
+    //! repeat c HEAD_VECS
+    d_qkv[own$r + $c] = dk$r_$c * SCALE;
+    d_qkv[own$r + WIDTH_VECS + $c] = dv$r_$c;
+    //! end
+  }
   //! end
 }

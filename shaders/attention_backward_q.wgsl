@@ -1,7 +1,7 @@
 // attention_backward, queries: with p_nj = exp(s_nj − L_n) and δ_n = do_n·o_n:
 // ds_nj = p_nj·(do_n·v_j − δ_n); dq_n = Σ_j ds_nj·k_j / √Dh.
 // qkv [N, 3D], starts [N], o [N, D], lse [N, H], d_o [N, D] → the q part of d_qkv [N, 3D]; delta [N, H] for the keys.
-// Source: Dao et al. 2022, "FlashAttention", appendix B.2. One thread a row and head.
+// Source: Dao et al. 2022, "FlashAttention", appendix B.2. One thread a head and BLOCK neighbouring rows, as in attention.
 struct Dims { n: u32, chunk: u32 }
 @group(0) @binding(0) var<uniform> dims: Dims;
 @group(0) @binding(1) var<storage, read> qkv: array<VEC>;
@@ -12,37 +12,54 @@ struct Dims { n: u32, chunk: u32 }
 @group(0) @binding(6) var<storage, read_write> d_qkv: array<VEC>;
 @group(0) @binding(7) var<storage, read_write> delta: array<f32>;
 
-@compute @workgroup_size(64)
+@compute @workgroup_size(WORKGROUP)
 fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
-  let t = id.y * groups.x * 64 + id.x;
-  let row = t / HEADS;
-  if (row >= dims.n) { return; }
-  let head = t % HEADS * HEAD_VECS;
-  var product = 0.0;
+  let t = id.y * groups.x * WORKGROUP + id.x;
+  let block = t / HEADS * BLOCK;
+  if (block >= dims.n) { return; }
+  let head_index = t % HEADS;
+  let head = head_index * HEAD_VECS;
+  let last = dims.n - 1;
+  //! repeat r BLOCK
+  let row$r = min(block + $r, last);
+  let start$r = starts[row$r];
+  let norm$r = lse[row$r * HEADS + head_index];
+  var delta$r = 0.0;
   //! repeat c HEAD_VECS
-  let q$c = qkv[row * 3 * WIDTH_VECS + head + $c] * SCALE;
-  let g$c = d_o[row * WIDTH_VECS + head + $c];
-  product += dot(g$c, o[row * WIDTH_VECS + head + $c]);
-  var d$c = VEC();
+  let q$r_$c = qkv[row$r * 3 * WIDTH_VECS + head + $c] * SCALE;
+  let g$r_$c = d_o[row$r * WIDTH_VECS + head + $c];
+  delta$r += dot(g$r_$c, o[row$r * WIDTH_VECS + head + $c]);
+  var d$r_$c = VEC();
   //! end
-  delta[t] = product;
-  let norm = lse[t];
-  for (var j = starts[row]; j <= row; j++) {
+  //! end
+  let end = min(block + BLOCK, dims.n);
+  for (var j = start0; j < end; j++) {
     let k = (j * 3 + 1) * WIDTH_VECS + head;
-    let v = k + WIDTH_VECS;
-    var s = 0.0;
-    var dp = 0.0;
     //! repeat c HEAD_VECS
     let k$c = qkv[k + $c];
-    s += dot(q$c, k$c);
-    dp += dot(g$c, qkv[v + $c]);
+    let v$c = qkv[k + WIDTH_VECS + $c];
     //! end
-    let ds = exp(s - norm) * (dp - product);
-    //! repeat c HEAD_VECS
-    d$c += ds * k$c;
+    //! repeat r BLOCK
+    {
+      var s = 0.0;
+      var dp = 0.0;
+      //! repeat c HEAD_VECS
+      s += dot(q$r_$c, k$c);
+      dp += dot(g$r_$c, v$c);
+      //! end
+      let ds = select(0.0, exp(s - norm$r) * (dp - delta$r), j >= start$r && j <= row$r);
+      //! repeat c HEAD_VECS
+      d$r_$c += ds * k$c;
+      //! end
+    }
     //! end
   }
-  //! repeat c HEAD_VECS
-  d_qkv[row * 3 * WIDTH_VECS + head + $c] = d$c * SCALE;
+  //! repeat r BLOCK
+  if (block + $r < dims.n) {
+    delta[row$r * HEADS + head_index] = delta$r;
+    //! repeat c HEAD_VECS
+    d_qkv[row$r * 3 * WIDTH_VECS + head + $c] = d$r_$c * SCALE;
+    //! end
+  }
   //! end
 }

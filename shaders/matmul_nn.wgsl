@@ -3,6 +3,12 @@
 // gelu' = s + u·s·(1 − s)·2√(2/π)·(1 + 3·0.044715·u²).
 // K is a multiple of 4; rows of A have 4·M4 ≥ M columns, those from M on are 0. A thread makes a tile of ROWS rows ×
 // COLS4 vec4 columns in registers; no barrier and no shared memory.
+// With SUBGROUPS (where a subgroup is 4 lanes, as in SwiftShader, and a load costs as much as ten products), each lane
+// loads a quarter of B's tile and the others have it by broadcast.
+//! if SUBGROUPS
+enable subgroups;
+diagnostic(off, subgroup_uniformity);
+//! end
 struct Dims { n: u32, chunk: u32 }
 @group(0) @binding(0) var<uniform> dims: Dims;
 @group(0) @binding(1) var<storage, read> a: array<vec4f>;
@@ -18,11 +24,26 @@ fn gelu_slope(x: vec4f) -> vec4f {
 //! end
 
 @compute @workgroup_size(WORKGROUP)
-fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
+fn main(
+  @builtin(global_invocation_id) id: vec3u,
+  @builtin(num_workgroups) groups: vec3u,
+  //! if SUBGROUPS
+  @builtin(subgroup_invocation_id) lane: u32,
+  //! end
+) {
   let t = id.y * groups.x * WORKGROUP + id.x;
+  //! if SUBGROUPS
+  // Four lanes hold the same columns of neighbouring tiles of rows; they leave together.
+  let quad = t / 4;
+  let row = (quad / TILES * 4 + t % 4) * ROWS;
+  if (quad / TILES * 4 * ROWS >= dims.n) { return; }
+  let column = quad % TILES * COLS4;
+  //! end
+  //! if !SUBGROUPS
   let row = t / TILES * ROWS;
   if (row >= dims.n) { return; }
   let column = t % TILES * COLS4;
+  //! end
   let last = dims.n - 1;
   //! repeat i ROWS
   let a_row$i = min(row + $i, last) * M4;
@@ -37,11 +58,24 @@ fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) group
     //! repeat i ROWS
     let a$i = a[a_row$i + m];
     //! end
+    //! if SUBGROUPS
+    let shared_row = min(m * 4 + lane, LAST) * K4;
+    //! repeat j COLS4
+    let shared_b$j = b[shared_row + b_column$j];
+    //! end
+    //! end
     //! repeat q 4
     {
+      //! if !SUBGROUPS
       let b_row = min(m * 4 + $q, LAST) * K4;
+      //! end
       //! repeat j COLS4
+      //! if SUBGROUPS
+      let b$j = subgroupBroadcast(shared_b$j, $q);
+      //! end
+      //! if !SUBGROUPS
       let b$j = b[b_row + b_column$j];
+      //! end
       //! repeat i ROWS
       c$i_$j += a$i[$q] * b$j;
       //! end

@@ -2,6 +2,13 @@
 // s·chunk … (s + 1)·chunk − 1; grad_norm adds the slices in order, so that the sum has the same bits every time.
 // K is a multiple of 4; rows of A have 4·M4 ≥ M columns. → c [SLICES, stride 4·STRIDE4], each slice [M, K].
 // A thread makes a tile of 4·ROWS4 rows × COLS4 vec4 columns of one slice in registers.
+// With SUBGROUPS (where a subgroup is 4 lanes, as in SwiftShader, and a load costs as much as ten products), each lane
+// loads a quarter of B's tile and the others have it by broadcast.
+// ROW_TILES is then a multiple of 4.
+//! if SUBGROUPS
+enable subgroups;
+diagnostic(off, subgroup_uniformity);
+//! end
 struct Dims { n: u32, chunk: u32 }
 @group(0) @binding(0) var<uniform> dims: Dims;
 @group(0) @binding(1) var<storage, read> a: array<vec4f>;
@@ -9,12 +16,19 @@ struct Dims { n: u32, chunk: u32 }
 @group(0) @binding(3) var<storage, read_write> c: array<vec4f>;
 
 @compute @workgroup_size(WORKGROUP)
-fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
+fn main(
+  @builtin(global_invocation_id) id: vec3u,
+  @builtin(num_workgroups) groups: vec3u,
+  //! if SUBGROUPS
+  @builtin(subgroup_invocation_id) lane: u32,
+  //! end
+) {
   let t = id.y * groups.x * WORKGROUP + id.x;
+  // Neighbouring threads hold the same columns of neighbouring tiles of rows.
   let slice = t / (ROW_TILES * TILES);
   if (slice >= SLICES) { return; }
-  let row = t / TILES % ROW_TILES * ROWS4;
-  let column = t % TILES * COLS4;
+  let row = t % ROW_TILES * ROWS4;
+  let column = t / ROW_TILES % TILES * COLS4;
   //! repeat i ROWS4
   let a_column$i = min(row + $i, M4 - 1);
   //! end
@@ -29,13 +43,23 @@ fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) group
   let end = min(dims.n, (slice + 1) * dims.chunk);
   var n = slice * dims.chunk;
   for (; n + 4 <= end; n += 4) {
+    //! if SUBGROUPS
+    //! repeat j COLS4
+    let shared_b$j = b[(n + lane) * K4 + b_column$j];
+    //! end
+    //! end
     //! repeat u 4
     {
       //! repeat i ROWS4
       let a$i = a[(n + $u) * M4 + a_column$i];
       //! end
       //! repeat j COLS4
+      //! if SUBGROUPS
+      let b$j = subgroupBroadcast(shared_b$j, $u);
+      //! end
+      //! if !SUBGROUPS
       let b$j = b[(n + $u) * K4 + b_column$j];
+      //! end
       //! repeat i ROWS4
       //! repeat q 4
       c$i_$q_$j += a$i[$q] * b$j;

@@ -3,7 +3,7 @@
 // turns [context, Dh/2] holds (cos, sin), made on the host in float64: WGSL's own sin is too coarse at large angles.
 // qkv [N, 3D], positions [N]. With CACHE, k and v go to keys and values [R, context, D] at (rollouts[n], positions[n])
 // and only q is turned in place. Source: Su et al. 2021, "RoFormer", equation 34, with halves paired.
-// One thread a row, head and pair.
+// One thread a row and head.
 struct Dims { n: u32, chunk: u32 }
 @group(0) @binding(0) var<uniform> dims: Dims;
 @group(0) @binding(1) var<storage, read> positions: array<u32>;
@@ -22,31 +22,35 @@ fn rotate(pair: vec2f, turn: vec2f) -> vec2f {
 @compute @workgroup_size(64)
 fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
   let t = id.y * groups.x * 64 + id.x;
-  let row = t / (HEADS * HALF);
+  let row = t / HEADS;
   if (row >= dims.n) { return; }
-  let head = t / HALF % HEADS;
-  let i = t % HALF;
+  let head = t % HEADS * 2 * HALF;
   let position = positions[row];
-  var turn = turns[position * HALF + i];
-  //! if BACKWARD
-  turn.y = -turn.y;
-  //! end
-  let column = head * 2 * HALF + i;
-  let q = row * 3 * WIDTH + column;
-  let k = q + WIDTH;
-  let turned_q = rotate(vec2f(qkv[q], qkv[q + HALF]), turn);
-  let turned_k = rotate(vec2f(qkv[k], qkv[k + HALF]), turn);
-  qkv[q] = turned_q.x;
-  qkv[q + HALF] = turned_q.y;
+  let q_head = row * 3 * WIDTH + head;
   //! if CACHE
-  let place = (rollouts[row] * CONTEXT + position) * WIDTH + column;
-  keys[place] = turned_k.x;
-  keys[place + HALF] = turned_k.y;
-  values[place] = qkv[k + WIDTH];
-  values[place + HALF] = qkv[k + WIDTH + HALF];
+  let cache_head = (rollouts[row] * CONTEXT + position) * WIDTH + head;
   //! end
-  //! if !CACHE
-  qkv[k] = turned_k.x;
-  qkv[k + HALF] = turned_k.y;
-  //! end
+  for (var i = 0u; i < HALF; i++) {
+    var turn = turns[position * HALF + i];
+    //! if BACKWARD
+    turn.y = -turn.y;
+    //! end
+    let q = q_head + i;
+    let k = q + WIDTH;
+    let turned_q = rotate(vec2f(qkv[q], qkv[q + HALF]), turn);
+    let turned_k = rotate(vec2f(qkv[k], qkv[k + HALF]), turn);
+    qkv[q] = turned_q.x;
+    qkv[q + HALF] = turned_q.y;
+    //! if CACHE
+    let place = cache_head + i;
+    keys[place] = turned_k.x;
+    keys[place + HALF] = turned_k.y;
+    values[place] = qkv[k + WIDTH];
+    values[place + HALF] = qkv[k + WIDTH + HALF];
+    //! end
+    //! if !CACHE
+    qkv[k] = turned_k.x;
+    qkv[k + HALF] = turned_k.y;
+    //! end
+  }
 }

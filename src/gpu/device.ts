@@ -1,4 +1,5 @@
 import { LabError } from '../base/errors.ts';
+import { tilingFor } from './matmul.ts';
 import { Pipelines } from './pipelines.ts';
 import { checkKnownAnswers } from './selfTest.ts';
 
@@ -17,6 +18,8 @@ export interface DeviceReport {
   features: string[];
   /** True for a software rasteriser, where kernels run on the processor. */
   software: boolean;
+  /** True where subgroups are open to kernels and have exactly 4 lanes. */
+  quads: boolean;
 }
 
 /** An open WebGPU device with its pipeline cache. Its owner destroys it; engines on it only borrow it. */
@@ -45,7 +48,7 @@ export class LabDevice {
 /** Limits worth raising where the adapter has more: large models need them, none of our kernels do. */
 const RAISED = ['maxStorageBufferBindingSize', 'maxBufferSize'] as const;
 /** Features that help and that nothing depends on. */
-const HELPFUL: readonly GPUFeatureName[] = ['timestamp-query'];
+const HELPFUL: readonly GPUFeatureName[] = ['timestamp-query', 'subgroups'];
 
 /**
  * Opens a device: the adapter's own large limits first, the defaults where that is refused, and checks small kernels
@@ -63,7 +66,7 @@ export async function openDevice(gpu: GPU | undefined): Promise<LabDevice> {
     try {
       const device = await adapter.requestDevice(wishes(adapter, rung));
       const opened = new LabDevice(device, report(adapter, device));
-      await checkKnownAnswers(device, opened.pipelines);
+      await checkKnownAnswers(device, opened.pipelines, tilingFor(opened.report));
       return opened;
     } catch (error) {
       if (error instanceof LabError) throw error;
@@ -86,11 +89,13 @@ function report(adapter: GPUAdapter, device: GPUDevice): DeviceReport {
   const words = [vendor, architecture, model, description].filter(Boolean);
   const limits: Record<string, number> = {};
   for (const name in device.limits) limits[name] = Number(device.limits[name as keyof GPUSupportedLimits]);
+  const { subgroupMinSize, subgroupMaxSize } = adapter.info;
   return {
     name: words.slice(0, 2).join(' ') || 'unnamed adapter',
     limits,
     features: [...device.features],
     software: adapter.info.isFallbackAdapter || /swiftshader|llvmpipe|basic render/i.test(words.join(' ')),
+    quads: device.features.has('subgroups') && subgroupMinSize === 4 && subgroupMaxSize === 4,
   };
 }
 

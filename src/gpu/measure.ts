@@ -24,7 +24,7 @@ export async function measureMatrixRate(
     device.gpu.queue.writeBuffer(dims, 0, new Uint32Array([size, size, 0, 0]));
     device.gpu.queue.writeBuffer(a, 0, filled);
     device.gpu.queue.writeBuffer(b, 0, filled);
-    const kernel = matmulNt({ m: size, k: size }, tilingFor(device.report.software), 'plain', 'n');
+    const kernel = matmulNt({ m: size, k: size }, tilingFor(device.report), 'plain', 'n');
     const plan = await recordPlan(device.gpu, device.pipelines, [{ ...kernel, bindings: [dims, a, b, c] }]);
     await memory.settled();
     let best = 0;

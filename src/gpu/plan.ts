@@ -39,10 +39,10 @@ export class Plan {
     return this.#steps.map((step) => step.label);
   }
 
-  /** Encodes every step. @param only where given, just the steps whose index it accepts (for measuring). */
-  encode(pass: GPUComputePassEncoder, sizes: Sizes, only?: (index: number) => boolean): void {
-    for (const [index, { label, pipeline, bindings, threads, workgroup }] of this.#steps.entries()) {
-      if (only && !only(index)) continue;
+  /** Encodes the steps in order: all of them, or the one numbered `only` (for measuring). */
+  encode(pass: GPUComputePassEncoder, sizes: Sizes, only?: number): void {
+    const steps = only === undefined ? this.#steps : this.#steps.slice(only, only + 1);
+    for (const { label, pipeline, bindings, threads, workgroup } of steps) {
       const groups = Math.ceil(threads(sizes) / workgroup);
       if (groups === 0) continue;
       // Kernels flatten the grid as id.y · (groups in x) · size + id.x, so a long one may fold into y.

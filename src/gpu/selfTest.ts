@@ -1,6 +1,6 @@
 import normSource from '../../shaders/rms_norm.wgsl?raw';
 import { LabError } from '../base/errors.ts';
-import { matmulNt, tilingFor } from './matmul.ts';
+import { matmulNt, type Tiling } from './matmul.ts';
 import { Memory } from './memory.ts';
 import type { Pipelines } from './pipelines.ts';
 import { recordPlan } from './plan.ts';
@@ -14,9 +14,14 @@ const COLUMNS = 12;
 /**
  * Runs a small product and a normalisation whose results are known: some drivers compile kernels to wrong code, and
  * failed allocations can pass in silence, so a device proves itself before it is used.
+ * @param tiling the tile that products on this device will use.
  * @throws LabError where a number is off by more than rounding.
  */
-export async function checkKnownAnswers(device: GPUDevice, pipelines: Pipelines): Promise<void> {
+export async function checkKnownAnswers(
+  device: GPUDevice,
+  pipelines: Pipelines,
+  tiling: Tiling,
+): Promise<void> {
   const memory = new Memory(device, 'the device check');
   try {
     const dims = memory.create('dims', 16, GPUBufferUsage.UNIFORM | GPUBufferUsage.COPY_DST);
@@ -46,7 +51,7 @@ export async function checkKnownAnswers(device: GPUDevice, pipelines: Pipelines)
     ] as const)
       device.queue.writeBuffer(buffer, 0, data);
     const norm = wgsl(normSource, { D4: WIDTH / 4, ROWS: false });
-    const product = matmulNt({ m: COLUMNS, k: WIDTH }, tilingFor(false), 'plain', 'n');
+    const product = matmulNt({ m: COLUMNS, k: WIDTH }, tiling, 'plain', 'n');
     const plan = await recordPlan(device, pipelines, [
       { label: 'rms_norm', code: norm, bindings: [dims, x, gain, y, inverse], threads: (s) => s.n! },
       { ...product, bindings: [dims, y, weight, c] },

@@ -86,7 +86,7 @@ function attentionLaunches(stage: Stage, l: number): Launch[] {
     launch(matmulTn(out, tiling, slicing), positions, residual, a.o, gradient('out')),
     launch(matmulNn(out, tiling, 'plain', 'n'), positions, residual, weights('out'), gradients.width),
     launch(
-      kernels.attentionBackwardQ(size, 'n'),
+      kernels.attentionBackwardQ(size, stage.attentionTiling, 'n'),
       positions,
       a.qkv,
       batch.field('starts'),
@@ -97,7 +97,7 @@ function attentionLaunches(stage: Stage, l: number): Launch[] {
       delta,
     ),
     launch(
-      kernels.attentionBackwardKv(size, 'n'),
+      kernels.attentionBackwardKv(size, stage.attentionTiling, 'n'),
       positions,
       a.qkv,
       batch.field('ends'),

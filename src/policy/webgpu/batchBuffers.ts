@@ -43,10 +43,11 @@ export class BatchBuffers {
     this.#device = device;
     // `bounds` has one entry more than positions; offsets are multiples of 64 entries = 256 bytes.
     this.#stride = Math.ceil((capacity + 1) / 64) * 64;
+    // The device first: it refuses a size that the host would rather not try.
+    this.#buffer = memory.storage('batch', this.#stride * FIELDS.length);
     this.#host = new Uint32Array(this.#stride * FIELDS.length);
     this.#shares = new Float32Array(this.#host.buffer, this.#offset('shares'), this.#stride);
     this.#counts = new Uint32Array(vocab + 1);
-    this.#buffer = memory.storage('batch', this.#host.length);
   }
 
   /** The binding of one array. */

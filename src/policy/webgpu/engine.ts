@@ -19,9 +19,10 @@ import { checkCheckpoint, checkShape } from '../shape.ts';
 import { createActivations, createGradients, createTurns } from './activations.ts';
 import { BatchBuffers, type BatchSizes } from './batchBuffers.ts';
 import type { Stage } from './forward.ts';
-import { normThreads } from './kernels.ts';
+import { attentionTilingFor, normThreads } from './kernels.ts';
 import { ParameterBuffers } from './parameters.ts';
 import { createPlans, type Plans } from './plans.ts';
+import { type DispatchTime, profilePlans } from './profile.ts';
 import { WebGpuSampler } from './sampler.ts';
 import { StatsRing } from './statsRing.ts';
 import { StepUniforms } from './uniforms.ts';
@@ -81,7 +82,8 @@ async function assemble(
   const ring = new StatsRing(gpu, memory);
   const stage: Stage = {
     shape,
-    tiling: tilingFor(device.report.software),
+    tiling: tilingFor(device.report),
+    attentionTiling: attentionTilingFor(device.report.software),
     parameters,
     batch: new BatchBuffers(gpu, memory, capacity, shape.vocab),
     activations: createActivations(gpu, memory, shape, capacity),
@@ -141,6 +143,25 @@ export class WebGpuEngine implements PolicyEngine {
   get dispatches(): string[] {
     const { forward, loss, backward, update } = this.#parts.plans;
     return [forward, loss, backward, update].flatMap((plan) => plan.labels);
+  }
+
+  /**
+   * Milliseconds of each dispatch of a training step on this batch, by itself, `repeats` in one submit. For
+   * benchmarks: the weights mean nothing afterwards.
+   */
+  async profile(batch: PackedBatch, repeats: number): Promise<DispatchTime[]> {
+    this.#live();
+    const { stage, capacity, uniforms, plans, device } = this.#parts;
+    checkBatch(batch, this.shape, capacity);
+    const sizes = stage.batch.upload(batch);
+    uniforms.setSizes(sizes);
+    uniforms.upload();
+    return profilePlans(
+      device.gpu,
+      [plans.forward, plans.loss, plans.backward, plans.update],
+      sizes,
+      repeats,
+    );
   }
 
   initialise(seed: number): void {

@@ -10,6 +10,7 @@ import type { ParameterBuffers } from './parameters.ts';
 export interface Stage {
   shape: PolicyShape;
   tiling: Tiling;
+  attentionTiling: kernels.AttentionTiling;
   parameters: ParameterBuffers;
   batch: BatchBuffers;
   activations: Activations;
@@ -70,7 +71,14 @@ function layerLaunches(stage: Stage, l: number): Launch[] {
     launch(norm, positions, a.input, weights('norm1'), a.normed1, a.inverse1),
     launch(project, positions, a.normed1, weights('qkv'), a.qkv),
     launch(kernels.rotary(size, 'n', 1), positions, batch.field('positions'), turns, a.qkv),
-    launch(kernels.attention(size, 'n'), positions, a.qkv, batch.field('starts'), a.o, a.lse),
+    launch(
+      kernels.attention(size, stage.attentionTiling, 'n'),
+      positions,
+      a.qkv,
+      batch.field('starts'),
+      a.o,
+      a.lse,
+    ),
     launch(out, positions, a.o, weights('out'), a.middle, a.input),
     launch(norm, positions, a.middle, weights('norm2'), a.normed2, a.inverse2),
     launch(up, positions, a.normed2, weights('up'), a.before, a.activated),

@@ -67,7 +67,7 @@ export const rotary = ({ heads, headWidth }: HeadSize, rows: string, direction: 
       BACKWARD: direction < 0,
       CACHE: false,
     },
-    (s) => (s[rows]! * heads * headWidth) / 2,
+    (s) => s[rows]! * heads,
   );
 
 /** Bindings: dims, positions, turns, qkv, rollouts, keys, values. */
@@ -83,7 +83,7 @@ export const rotaryIntoCache = ({ heads, headWidth }: HeadSize, context: number,
       BACKWARD: false,
       CACHE: true,
     },
-    (s) => (s[rows]! * heads * headWidth) / 2,
+    (s) => s[rows]! * heads,
   );
 
 /** How the attention kernels read a head: as vec4s, or as vec2s where its width is no multiple of 4. */
@@ -98,17 +98,38 @@ export function headConstants({ heads, headWidth }: HeadSize): Constants {
   };
 }
 
+/** How packed attention is spread: rows of one head a thread, invocations in a workgroup. */
+export interface AttentionTiling {
+  block: number;
+  workgroup: number;
+}
+
+/** Rows of a thread share loads, which a processor gains by; a GPU wants the threads. */
+export const attentionTilingFor = (software: boolean): AttentionTiling =>
+  software ? { block: 4, workgroup: 16 } : { block: 1, workgroup: 64 };
+
+function packedAttention(
+  label: string,
+  source: string,
+  size: HeadSize,
+  tiling: AttentionTiling,
+  rows: string,
+): Kernel {
+  const constants = { ...headConstants(size), BLOCK: tiling.block, WORKGROUP: tiling.workgroup };
+  return kernel(label, source, constants, (s) => Math.ceil(s[rows]! / tiling.block) * size.heads);
+}
+
 /** Bindings: dims, qkv, starts, o, lse. */
-export const attention = (size: HeadSize, rows: string): Kernel =>
-  kernel('attention', attentionSource, headConstants(size), (s) => s[rows]! * size.heads);
+export const attention = (size: HeadSize, tiling: AttentionTiling, rows: string): Kernel =>
+  packedAttention('attention', attentionSource, size, tiling, rows);
 
 /** Bindings: dims, qkv, starts, o, lse, d_o, d_qkv, delta. */
-export const attentionBackwardQ = (size: HeadSize, rows: string): Kernel =>
-  kernel('attention_backward_q', attentionQSource, headConstants(size), (s) => s[rows]! * size.heads);
+export const attentionBackwardQ = (size: HeadSize, tiling: AttentionTiling, rows: string): Kernel =>
+  packedAttention('attention_backward_q', attentionQSource, size, tiling, rows);
 
 /** Bindings: dims, qkv, ends, lse, delta, d_o, d_qkv. */
-export const attentionBackwardKv = (size: HeadSize, rows: string): Kernel =>
-  kernel('attention_backward_kv', attentionKvSource, headConstants(size), (s) => s[rows]! * size.heads);
+export const attentionBackwardKv = (size: HeadSize, tiling: AttentionTiling, rows: string): Kernel =>
+  packedAttention('attention_backward_kv', attentionKvSource, size, tiling, rows);
 
 /** Bindings: dims, tile, z, targets, state, nll. `columns` is the stored width of a row of z, a multiple of 4. */
 export const crossEntropy = (columns: number, rows: string): Kernel =>
