@@ -7,14 +7,11 @@ import type {
   TaskSplit,
 } from '../methods/method.ts';
 import type { SourceCounts, Task, ToolGraph, Verdict } from '../task/model.ts';
+import type { TraceFile } from '../trace/bytes.ts';
 import type { Rejection } from '../trace/model.ts';
 
 /** A file that a user dropped, or that the command line opened. */
-export interface TraceSource {
-  path: string;
-  size: number;
-  stream(): ReadableStream<Uint8Array>;
-}
+export type TraceSource = TraceFile;
 
 /** What mining somebody's own trace files tells. */
 export type MineEvent =

@@ -1,7 +1,5 @@
 import { LabError } from '../base/errors.ts';
 import type { Rng } from '../base/rng.ts';
-import { wilson as scoreInterval } from '../learn/rate.ts';
-import type { Rate } from '../methods/method.ts';
 
 /** Fewer values than this cannot decide a claim: a resampled interval cannot reach past the values themselves. */
 export const FEWEST_VALUES = 3;
@@ -15,22 +13,6 @@ export interface Interval {
   n: number;
   /** What a reader must know, as "one value: no interval"; empty where there is nothing to say. */
   note: string;
-}
-
-/**
- * Share of successes with its 95% Wilson score interval (Wilson 1927; Newcombe 1998, method 3).
- * @throws LabError where n is not a positive whole number or successes lie outside 0 … n.
- */
-export function wilson(successes: number, n: number): Rate {
-  if (!Number.isInteger(n) || n < 1 || !Number.isInteger(successes) || successes < 0 || successes > n) {
-    throw new LabError(`${successes} successes of ${n} is not a rate`, {
-      where: 'Wilson interval',
-      remedy: 'Give whole numbers with 0 ≤ successes ≤ n and n ≥ 1.',
-    });
-  }
-  const rate = scoreInterval(successes, n);
-  // At the ends the formula gives exactly 0 and 1, up to rounding.
-  return { ...rate, low: successes === 0 ? 0 : rate.low, high: successes === n ? 1 : rate.high };
 }
 
 /**

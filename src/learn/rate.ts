@@ -1,3 +1,5 @@
+import { LabError } from '../base/errors.ts';
+
 /** A share of successes with a 95% interval. */
 export interface Rate {
   mean: number;
@@ -10,14 +12,21 @@ export interface Rate {
 const Z = 1.959963984540054;
 
 /**
- * Wilson score interval of a binomial proportion at 95% (Wilson 1927; Brown, Cai and DasGupta 2001, eq. 4).
- * For n = 0 nothing is known: mean NaN, interval [0, 1].
+ * Share of successes with its 95% Wilson score interval (Wilson 1927; Newcombe 1998, method 3):
+ * (p + z²/2n ± z·√(p(1−p)/n + z²/4n²)) / (1 + z²/n).
+ * @throws LabError where n is not a positive whole number or successes lie outside 0 … n.
  */
 export function wilson(successes: number, n: number): Rate {
-  if (n === 0) return { mean: Number.NaN, low: 0, high: 1, n };
+  if (!Number.isInteger(n) || n < 1 || !Number.isInteger(successes) || successes < 0 || successes > n) {
+    throw new LabError(`${successes} successes of ${n} is not a rate`, {
+      where: 'Wilson interval',
+      remedy: 'Give whole numbers with 0 ≤ successes ≤ n and n ≥ 1.',
+    });
+  }
   const p = successes / n;
-  const spread = 1 + (Z * Z) / n;
-  const centre = (p + (Z * Z) / (2 * n)) / spread;
-  const half = (Z * Math.sqrt((p * (1 - p)) / n + (Z * Z) / (4 * n * n))) / spread;
-  return { mean: p, low: Math.max(0, centre - half), high: Math.min(1, centre + half), n };
+  const z2 = Z * Z;
+  const centre = (p + z2 / (2 * n)) / (1 + z2 / n);
+  const half = (Z * Math.sqrt((p * (1 - p)) / n + z2 / (4 * n * n))) / (1 + z2 / n);
+  // At the ends the formula gives exactly 0 and 1, up to rounding.
+  return { mean: p, low: successes === 0 ? 0 : centre - half, high: successes === n ? 1 : centre + half, n };
 }

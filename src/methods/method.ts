@@ -1,6 +1,9 @@
+import type { Rate } from '../learn/rate.ts';
 import type { Checkpoint, DeviceInfo, PolicyEngine, PolicyShape, StepStats } from '../policy/engine.ts';
 import type { Task, ToolGraph, Verdict, WalkMove } from '../task/model.ts';
 import type { Trajectory } from '../trace/model.ts';
+
+export type { Rate };
 
 /** A value of a control. Configurations are flat and plain, so that they travel in links and compare by key. */
 export type ConfigValue = number | string;
@@ -76,14 +79,6 @@ export type PrepareEvent =
   | { type: 'moves'; moves: WalkMove[] }
   | { type: 'tasks'; tasks: Task[] };
 
-/** A share of successes with a 95% Wilson interval. */
-export interface Rate {
-  mean: number;
-  low: number;
-  high: number;
-  n: number;
-}
-
 /** One episode of the policy, to be read. */
 export interface Episode {
   task: string;
@@ -115,11 +110,11 @@ export interface TaskSplit {
   heldOut: Task[];
 }
 
-/** Where a learner stood: arms already finished, and the checkpoint of the one under way. */
+/** Where a learner stood: arms already finished, and the checkpoint of the one under way where there is one. */
 export interface LearnResume {
   finished: string[];
-  arm: string;
-  checkpoint: Checkpoint;
+  arm?: string;
+  checkpoint?: Checkpoint;
 }
 
 /** What a learner is given besides its tasks. */

@@ -1,7 +1,6 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Rng } from '../../src/base/rng.ts';
-import { bootstrapDifference, bootstrapMean, describeVerdict, verdict, wilson } from '../../src/lab/stats.ts';
+import { bootstrapDifference, bootstrapMean, describeVerdict, verdict } from '../../src/lab/stats.ts';
 import { refusal } from './sample-method.ts';
 
 /** Efron & Tibshirani 1993, table 2.1: survival of mice, days. */
@@ -15,42 +14,6 @@ function exactInterval(values: number[]): [number, number] {
   const means = sums.map((sum) => sum / values.length).sort((a, b) => a - b);
   return [means[Math.round(0.025 * means.length)]!, means[Math.round(0.975 * means.length)]!];
 }
-
-describe('wilson', () => {
-  // Newcombe 1998, Statistics in Medicine 17:857, table I, method 3.
-  it.each([
-    [81, 263, 0.2553, 0.3662],
-    [15, 148, 0.0624, 0.1605],
-    [0, 20, 0, 0.1611],
-    [1, 29, 0.0061, 0.1718],
-  ])('agrees with Newcombe for %i of %i', (successes, n, low, high) => {
-    const rate = wilson(successes, n);
-    expect(rate.mean).toBe(successes / n);
-    expect(rate.low).toBeCloseTo(low, 4);
-    expect(rate.high).toBeCloseTo(high, 4);
-  });
-
-  it('stays in [0, 1], holds the mean, and is symmetric', () => {
-    fc.assert(
-      fc.property(fc.integer({ min: 1, max: 5000 }), fc.nat(), (n, k) => {
-        const s = k % (n + 1);
-        const { low, mean, high } = wilson(s, n);
-        expect(0 <= low && low <= mean && mean <= high && high <= 1).toBe(true);
-        expect(wilson(n - s, n).high).toBeCloseTo(1 - low, 12);
-      }),
-    );
-  });
-
-  it.each([
-    [1, 0],
-    [-1, 5],
-    [6, 5],
-    [0.5, 5],
-    [Number.NaN, 5],
-  ])('refuses %d of %d', async (s, n) => {
-    expect(await refusal(() => wilson(s, n))).toMatch(/is not a rate/);
-  });
-});
 
 describe('bootstrapMean', () => {
   it('comes close to the interval over all resamples', () => {

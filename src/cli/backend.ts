@@ -1,0 +1,81 @@
+import { openDevice } from '../gpu/device.ts';
+import { localServices } from '../lab/local.ts';
+import type { Services } from '../lab/services.ts';
+import { methods } from '../methods/index.ts';
+import { createCpuEngine } from '../policy/twin/engine.ts';
+import { createWebGpuEngine } from '../policy/webgpu/engine.ts';
+import { openChromium } from './chromium.ts';
+import { openDawn } from './dawn.ts';
+import { UsageError } from './usage.ts';
+
+/** Where policies train: Dawn in this process, headless Chromium, or the float64 twins. */
+export type GpuChoice = 'dawn' | 'chromium' | 'none';
+const CHOICES: GpuChoice[] = ['dawn', 'chromium', 'none'];
+
+export const GPU_OPTION = {
+  name: 'gpu',
+  value: 'dawn|chromium|none',
+  help: 'where the policy trains (default: the first that works)',
+};
+
+/** An opened backend; `close` gives everything back. */
+export interface Backend {
+  choice: GpuChoice;
+  services: Services;
+  close(): Promise<void>;
+}
+
+const clock = () => performance.now();
+
+async function dawnBackend(): Promise<Backend> {
+  const gpu = await openDawn();
+  const device = await openDevice(gpu);
+  const services = localServices(methods, {
+    clock,
+    openPolicy: (shape, capacity) => createWebGpuEngine(device, shape, { capacity }),
+  });
+  return { choice: 'dawn', services, close: async () => device.destroy() };
+}
+
+function twinBackend(): Backend {
+  const services = localServices(methods, {
+    clock,
+    openPolicy: async (shape, capacity) => createCpuEngine(shape, { capacity }),
+  });
+  return { choice: 'none', services, close: async () => {} };
+}
+
+async function chromiumBackend(): Promise<Backend> {
+  const page = await openChromium();
+  const local = localServices(methods, {
+    clock,
+    openPolicy: () => Promise.reject(new Error('trains in Chromium')),
+  });
+  return { choice: 'chromium', services: { ...local, learn: page.learn }, close: page.close };
+}
+
+const OPEN: Record<GpuChoice, () => Promise<Backend>> = {
+  dawn: dawnBackend,
+  chromium: chromiumBackend,
+  none: async () => twinBackend(),
+};
+
+/**
+ * Opens the backend that was asked for, or the first that works. `tried` hears why an earlier one did not.
+ * @throws UsageError for an unknown choice; LabError where the one asked for does not work here.
+ */
+export async function openBackend(word: string | undefined, tried: (line: string) => void): Promise<Backend> {
+  if (word !== undefined) {
+    const choice = CHOICES.find((one) => one === word);
+    if (!choice) throw new UsageError(`--gpu takes ${CHOICES.join(', ')}; got "${word}".`);
+    return OPEN[choice]();
+  }
+  for (const choice of CHOICES) {
+    try {
+      return await OPEN[choice]();
+    } catch (error) {
+      tried(`--gpu ${choice} does not work here: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+  return twinBackend();
+}

@@ -1,0 +1,172 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { LabError } from '../../base/errors.ts';
+import type { Json } from '../../base/json.ts';
+import { checkSpec } from '../../lab/config.ts';
+import { runExperiment } from '../../lab/run.ts';
+import { methods } from '../../methods/index.ts';
+import type { Method, RunSpec } from '../../methods/method.ts';
+import { type Backend, GPU_OPTION, openBackend } from '../backend.ts';
+import type { Command } from '../main.ts';
+import { writeReport } from '../report.ts';
+import { RunFolder, type SeedResult } from '../runFolder.ts';
+import { recordRun } from '../seedRun.ts';
+import { chooseSpecs, SPEC_OPTIONS } from '../spec.ts';
+import { summarise } from '../summary.ts';
+import type { Terminal } from '../terminal.ts';
+import { type Parsed, UsageError } from '../usage.ts';
+
+/** Runs an experiment: every seed's arms, from traces to figures, into a folder. */
+export const run: Command = {
+  usage: {
+    name: 'run',
+    operands: 'METHOD',
+    count: [0, 1],
+    summary: 'Runs an experiment and writes its folder.',
+    options: [
+      ...SPEC_OPTIONS,
+      GPU_OPTION,
+      { name: 'out', value: 'DIR', help: 'folder of the run (default runs/METHOD-PRESET-DATE)' },
+      { name: 'resume', value: 'DIR', help: 'go on with an interrupted run' },
+    ],
+  },
+  async run(input, terminal) {
+    const { method, specs, folder } = choose(input);
+    const began = performance.now();
+    const startedAt = new Date().toISOString();
+    const backend = await openBackend(input.get('gpu'), (line) => terminal.say(line));
+    terminal.say(
+      `${method.title}, preset ${specs[0]?.preset}, seeds ${specs.map((spec) => spec.seed).join(', ')} → ${folder}`,
+    );
+    const stop = stopOnSignal(terminal);
+    try {
+      const results = await runSeeds(method, specs, folder, backend, terminal, stop.signal);
+      if (!results) {
+        terminal.say(
+          `Stopped; what was computed is saved. Go on with: npm run lab -- run --resume ${folder}`,
+        );
+        return 1;
+      }
+      const arms = summarise(method, results);
+      const device = { gpu: backend.choice, ...results[0]?.device };
+      const seconds = (performance.now() - began) / 1000;
+      const folders = specs.map((spec) => seedFolder(folder, specs, spec));
+      const files = await writeReport(folder, { method, specs, folders, results, arms, startedAt, seconds });
+      printArms(terminal, arms);
+      terminal.say(`\n${folder}/report.html shows it. ${seconds.toFixed(0)} s.`);
+      const seeds = specs.map((spec) => spec.seed);
+      terminal.result({
+        method: method.id,
+        preset: specs[0]?.preset ?? '',
+        seeds,
+        arms,
+        seconds,
+        device,
+        files,
+      } as unknown as Json);
+      return 0;
+    } finally {
+      stop.release();
+      await backend.close();
+    }
+  },
+};
+
+/** What to run, and where: from the words given, or from the folder of an interrupted run. */
+function choose(input: Parsed): { method: Method; specs: RunSpec[]; folder: string } {
+  const resume = input.get('resume');
+  if (resume !== undefined) return { ...readConfig(resume), folder: resume };
+  if (input.operands.length === 0) throw new UsageError('run needs a METHOD, or --resume DIR.');
+  const { method, specs } = chooseSpecs(input);
+  const stamp = new Date().toISOString().slice(0, 19).replace(/[-:]/g, '').replace('T', '-');
+  const folder = input.get('out') ?? join('runs', `${method.id}-${specs[0]?.preset}-${stamp}`);
+  if (existsSync(join(folder, 'config.json')))
+    throw new UsageError(
+      `${folder} already holds a run. Name another --out, or go on with --resume ${folder}.`,
+    );
+  mkdirSync(folder, { recursive: true });
+  const { seed: _, ...common } = specs[0]!;
+  const config = { version: 1, ...common, seeds: specs.map((spec) => spec.seed) };
+  writeFileSync(join(folder, 'config.json'), `${JSON.stringify(config, null, 2)}\n`);
+  return { method, specs, folder };
+}
+
+function readConfig(folder: string): { method: Method; specs: RunSpec[] } {
+  const path = join(folder, 'config.json');
+  if (!existsSync(path)) throw new UsageError(`${folder} holds no run: there is no config.json in it.`);
+  try {
+    const saved = JSON.parse(readFileSync(path, 'utf8'));
+    const method = methods.find((one) => one.id === saved.method);
+    if (!method) throw new LabError(`there is no method "${saved.method}"`);
+    return { method, specs: saved.seeds.map((seed: unknown) => checkSpec(method, { ...saved, seed })) };
+  } catch (error) {
+    throw new UsageError(`${path} can't be read: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+/** A run of one seed fills the folder itself; of several, each has a folder of its own inside. */
+function seedFolder(folder: string, specs: readonly RunSpec[], { seed }: RunSpec): string {
+  return specs.length === 1 ? folder : join(folder, `seed-${seed}`);
+}
+
+/** Each seed in turn. Null where it was stopped. */
+async function runSeeds(
+  method: Method,
+  specs: RunSpec[],
+  folder: string,
+  backend: Backend,
+  terminal: Terminal,
+  signal: AbortSignal,
+): Promise<SeedResult[] | null> {
+  const results: SeedResult[] = [];
+  for (const spec of specs) {
+    const place = new RunFolder(seedFolder(folder, specs, spec));
+    const done = place.result();
+    if (done) {
+      results.push(done);
+      continue;
+    }
+    const resume = place.resume();
+    const events = runExperiment(method, spec, backend.services, resume ? { resume } : {});
+    const result = await recordRun(events, { spec, place, terminal, signal, many: specs.length > 1 });
+    if (!result) return null;
+    results.push(result);
+  }
+  return results;
+}
+
+/** The first signal asks the run to stop where it is; a second one ends the process. */
+function stopOnSignal(terminal: Terminal): { signal: AbortSignal; release(): void } {
+  const controller = new AbortController();
+  const stop = () => {
+    if (controller.signal.aborted) process.exit(130);
+    terminal.say('Stopping …');
+    controller.abort();
+  };
+  process.on('SIGINT', stop);
+  process.on('SIGTERM', stop);
+  return {
+    signal: controller.signal,
+    release: () => {
+      process.off('SIGINT', stop);
+      process.off('SIGTERM', stop);
+    },
+  };
+}
+
+function printArms(terminal: Terminal, arms: ReturnType<typeof summarise>): void {
+  const metrics = Object.keys(Object.values(arms)[0] ?? {});
+  terminal.say('');
+  terminal.table(
+    ['arm', ...metrics],
+    Object.entries(arms).map(([arm, figures]) => [
+      arm,
+      ...metrics.map((metric) => {
+        const figure = figures[metric];
+        return figure
+          ? `${figure.mean.toFixed(3)} [${figure.low.toFixed(3)}, ${figure.high.toFixed(3)}]`
+          : '–';
+      }),
+    ]),
+  );
+}

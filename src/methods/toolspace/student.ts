@@ -1,0 +1,193 @@
+import { Rng } from '../../base/rng.ts';
+import { demonstration } from '../../learn/demonstration.ts';
+import { wilson } from '../../learn/rate.ts';
+import { type EpisodeRecord, rollouts } from '../../learn/rollout.ts';
+import { ADAMW, sft } from '../../learn/sft.ts';
+import type { PolicyEngine, PolicyShape } from '../../policy/engine.ts';
+import { parameterCount } from '../../policy/layout.ts';
+import type { Task } from '../../task/model.ts';
+import type { WorldDefinition } from '../../world/kit.ts';
+import type { Episode, LearnContext, LearnEvent, RunSpec, TaskSplit } from '../method.ts';
+import { readSettings, type Settings } from './controls.ts';
+
+/** Width of an attention head. */
+const HEAD = 16;
+/** Rollouts decoded side by side in an evaluation. */
+const PARALLEL = 128;
+/** Unseen tasks in the evaluations on the way; the last one uses all. */
+const ON_THE_WAY = 128;
+/** Most turns of an episode beyond the longest chain. */
+const SPARE_TURNS = 3;
+/** Steps between two readbacks, and between two checkpoints: whole multiples of one another. */
+const REPORT = 10;
+const CHECKPOINT = 50;
+
+/** Trains and evaluates the arms: SFT on replayed chains (ToolSpace §Training), success judged by V on unseen tasks. */
+export async function* learn(
+  definition: WorldDefinition,
+  spec: RunSpec,
+  tasks: TaskSplit,
+  context: LearnContext,
+): AsyncGenerator<LearnEvent> {
+  const settings = readSettings(spec);
+  const data = tasks.train.map((task) => demonstration(task, definition.language));
+  const shape = studentShape(settings, definition, [...tasks.train, ...tasks.heldOut]);
+  const engine = await context.openPolicy(shape, settings.tokens);
+  try {
+    yield { type: 'device', device: engine.device, shape, parameters: parameterCount(shape) };
+    for (const arm of spec.arms) {
+      if (context.resume?.finished.includes(arm)) continue;
+      const resumed = context.resume?.arm === arm ? context.resume.checkpoint : undefined;
+      if (resumed) engine.load(resumed);
+      else engine.initialise(spec.seed);
+      const exam = { engine, definition, tasks: tasks.heldOut, settings };
+      if (arm === 'trained') yield* train(data, exam, context, resumed?.step ?? 0);
+      else yield* evaluate(exam, arm, 0);
+      yield { type: 'arm', arm, step: arm === 'trained' ? settings.steps : 0 };
+    }
+  } finally {
+    engine.destroy();
+  }
+}
+
+interface Exam {
+  engine: PolicyEngine;
+  definition: WorldDefinition;
+  tasks: readonly Task[];
+  settings: Settings;
+}
+
+async function* train(
+  data: ReturnType<typeof demonstration>[],
+  exam: Exam,
+  context: LearnContext,
+  done: number,
+): AsyncGenerator<LearnEvent> {
+  const { engine, settings } = exam;
+  const arm = 'trained';
+  const options = {
+    schedule: { peak: settings.learningRate, steps: settings.steps, warmup: settings.warmup, final: 0.1 },
+    tokens: settings.tokens,
+    sequences: settings.tokens,
+    optimiser: ADAMW,
+    reportEvery: REPORT,
+  };
+  const examine = (step: number): AsyncGenerator<LearnEvent> | [] => {
+    if (step === settings.steps) return evaluate(exam, arm, step);
+    if (step === 0 || step % settings.evaluateEvery !== 0) return [];
+    return evaluate({ ...exam, tasks: exam.tasks.slice(0, ON_THE_WAY) }, arm, step);
+  };
+  // A checkpoint is taken before the evaluation of its step, which a resumed run therefore repeats.
+  yield* examine(done);
+  let began = context.clock();
+  for await (const report of sft(engine, data, options, new Rng(settings.seed).fork('sft'), done)) {
+    const seconds = (context.clock() - began) / 1000;
+    const tokens = report.stats.reduce((sum, step) => sum + step.tokens, 0);
+    const step = report.stats.at(-1)?.step ?? done;
+    yield {
+      type: 'steps',
+      arm,
+      stats: report.stats,
+      learningRate: report.learningRate,
+      tokensPerSecond: tokens / seconds,
+    };
+    yield { type: 'progress', stage: 'train', arm, done: step, total: settings.steps, unit: 'steps' };
+    if (step % CHECKPOINT === 0 || step === settings.steps || step % settings.evaluateEvery === 0)
+      yield { type: 'checkpoint', arm, checkpoint: await engine.save() };
+    yield* examine(step);
+    began = context.clock();
+  }
+}
+
+async function* evaluate(exam: Exam, arm: string, step: number): AsyncGenerator<LearnEvent> {
+  const { engine, definition, tasks, settings } = exam;
+  const records: EpisodeRecord[] = [];
+  const turns = longestChain(tasks) + 1 + SPARE_TURNS;
+  const play = rollouts(engine, definition, tasks, {
+    parallel: PARALLEL,
+    turns,
+    temperature: 0,
+    seed: settings.seed,
+  });
+  for await (const group of play) {
+    records.push(...group);
+    yield {
+      type: 'progress',
+      stage: 'evaluate',
+      arm,
+      done: records.length,
+      total: tasks.length,
+      unit: 'tasks',
+    };
+  }
+  const passed = records.filter((record) => record.verdict.passed);
+  const calls = records.reduce(
+    (sum, { turns: said }) => sum + said.filter((turn) => turn.observation).length,
+    0,
+  );
+  const refused = records.reduce(
+    (sum, { turns: said }) => sum + said.filter((turn) => turn.observation?.ok === false).length,
+    0,
+  );
+  yield {
+    type: 'evaluation',
+    arm,
+    step,
+    success: wilson(passed.length, records.length),
+    metrics: {
+      calls: calls / records.length,
+      refused: calls > 0 ? refused / calls : 0,
+      malformed: records.filter((record) => record.end === 'malformed').length / records.length,
+    },
+    episodes: pickEpisodes(records).map((record) => describeEpisode(record, definition)),
+  };
+}
+
+const longestChain = (tasks: readonly Task[]) =>
+  tasks.reduce((most, task) => Math.max(most, task.chain.length), 0);
+
+/** The shape of the student: context long enough for any demonstration and a few turns more, to a multiple of 32. */
+function studentShape(
+  settings: Settings,
+  { language }: WorldDefinition,
+  tasks: readonly Task[],
+): PolicyShape {
+  const longest = tasks.reduce(
+    (most, task) => Math.max(most, demonstration(task, language).tokens.length),
+    0,
+  );
+  return {
+    vocab: language.vocabulary.length,
+    width: settings.width,
+    layers: settings.layers,
+    heads: settings.width / HEAD,
+    hidden: 4 * settings.width,
+    context: Math.ceil((longest * 1.5 + language.longestAction) / 32) * 32,
+  };
+}
+
+/** Two failures and two successes, the first of each: enough to read. */
+function pickEpisodes(records: readonly EpisodeRecord[]): EpisodeRecord[] {
+  const take = (passed: boolean) => records.filter((record) => record.verdict.passed === passed).slice(0, 2);
+  return [...take(false), ...take(true)];
+}
+
+function describeEpisode(record: EpisodeRecord, { language }: WorldDefinition): Episode {
+  return {
+    task: record.task.id,
+    text: record.task.text,
+    passed: record.verdict.passed,
+    failures: record.verdict.failures,
+    turns: record.turns.map(({ tokens, action, malformed, observation }) => ({
+      tokens: tokens.map((id) => language.vocabulary[id] ?? '?'),
+      action: action ? describeAction(action) : `(${malformed})`,
+      observation: observation ? JSON.stringify(observation.ok ? observation.value : observation.error) : '',
+    })),
+  };
+}
+
+function describeAction(action: NonNullable<EpisodeRecord['turns'][number]['action']>): string {
+  if (action.kind === 'done')
+    return action.answers.length ? `done: ${JSON.stringify(action.answers)}` : 'done';
+  return `${action.tool} ${JSON.stringify(action.args)}`;
+}
