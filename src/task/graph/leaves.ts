@@ -187,7 +187,7 @@ export function isTelling(value: Leaf, shortest: number): value is string | numb
   if (typeof value === 'string') return value.length >= shortest && value.length <= LONGEST_VALUE;
   if (typeof value !== 'number') return false;
   if (Number.isInteger(value)) return Math.abs(value) >= 100;
-  let digits = 0;
-  for (const unit of String(value)) if (unit >= '0' && unit <= '9') digits++;
-  return digits >= 3;
+  if (!Number.isFinite(value)) return false;
+  const tenths = value * 10;
+  return Math.abs(value) >= 10 || Math.abs(tenths - Math.round(tenths)) > 1e-9;
 }

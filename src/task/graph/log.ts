@@ -75,6 +75,11 @@ export class EvidenceLog {
     return this.#hashes[at] as number;
   }
 
+  /** Interned binding of evidence `at`. */
+  binding(at: number): number {
+    return this.#cells[at * STRIDE + FIELDS.indexOf('binding')] as number;
+  }
+
   #grow(): void {
     const cells = new Int32Array(this.#cells.length * 2);
     cells.set(this.#cells);

@@ -182,7 +182,11 @@ export class GraphMiner {
     const trajectory = origins.length - 1;
     slots.length = args.count;
     for (let i = 0; i < args.count; i++) {
-      const slot = table.slot(tool, args.pattern(i, 1));
+      const step = args.step(i);
+      const slot =
+        args.isTop(i) && typeof step === 'string'
+          ? table.topSlot(tool, step)
+          : table.slot(tool, args.pattern(i, 1));
       slots[i] = slot;
       const value = args.values[i] as Leaf;
       const hash = args.hashes[i] as number;

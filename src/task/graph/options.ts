@@ -41,13 +41,16 @@ export interface MinerOptions {
   common?: Partial<CommonTest>;
 }
 
+/** Upper bound of `maxEnumerated`. */
+export const MOST_ENUMERATED = 1000;
+
 /** Options with every default filled in. */
 export type FilledOptions = Required<Omit<MinerOptions, 'common'>> & { common: CommonTest };
 
 /** Fills in defaults. @throws LabError on a number outside its range. */
 export function fillOptions(options: MinerOptions): FilledOptions {
   const filled: FilledOptions = {
-    effectOf: options.effectOf ?? ((call, spec) => guessEffect(call.tool, spec)),
+    effectOf: options.effectOf ?? rememberedGuess(),
     minCount: options.minCount ?? 2,
     witnesses: options.witnesses ?? 16,
     shortest: options.shortest ?? 4,
@@ -59,6 +62,8 @@ export function fillOptions(options: MinerOptions): FilledOptions {
   for (const name of ['minCount', 'witnesses', 'shortest', 'maxEnumerated'] as const) {
     if (!(filled[name] >= 1)) throw unfit(name, filled[name], 'a number of at least 1');
   }
+  if (filled.maxEnumerated > MOST_ENUMERATED)
+    throw unfit('maxEnumerated', filled.maxEnumerated, 'at most 1000');
   const { support, share, traced, lift } = filled.common;
   if (!(support >= 1)) throw unfit('common.support', support, 'a number of trajectories, at least 1');
   if (!(share >= 0 && share <= 1)) throw unfit('common.share', share, 'a share between 0 and 1');
@@ -69,4 +74,18 @@ export function fillOptions(options: MinerOptions): FilledOptions {
 
 function unfit(name: string, value: number, remedy: string): LabError {
   return new LabError(`${name} is ${value}`, { where: 'mining options', remedy: `give ${remedy}` });
+}
+
+/** `guessEffect`, worked out once for each tool that declares nothing. */
+function rememberedGuess(): (call: Call, spec: ToolSpec | undefined) => Effect {
+  const guesses = new Map<string, Effect>();
+  return ({ tool }, spec) => {
+    if (spec?.effect) return spec.effect;
+    let effect = guesses.get(tool);
+    if (!effect) {
+      effect = guessEffect(tool);
+      guesses.set(tool, effect);
+    }
+    return effect;
+  };
 }

@@ -1,14 +1,5 @@
 import type { Call } from '../../trace/model.ts';
-import {
-  canName,
-  type Field,
-  fieldOf,
-  isConstantText,
-  isDistinctive,
-  isRoundNumber,
-  singular,
-  wordsOf,
-} from './fields.ts';
+import { canName, type Field, fieldOf, isConstantText, isDistinctive, isRoundNumber } from './fields.ts';
 import { isTelling, type Leaf, type Leaves } from './leaves.ts';
 import type { Slot, Tool } from './tools.ts';
 
@@ -210,7 +201,7 @@ function isScope(earlier: Seen, later: Seen, link: Link): boolean {
   const shared = later.args.field(link.target);
   if (earlier.args.field(link.source) !== shared) return false;
   const { stem } = fieldOf(shared);
-  if (stem !== '' && wordsOf(earlier.tool.name).some((word) => singular(word) === stem)) return false;
+  if (stem !== '' && earlier.tool.words.includes(stem)) return false;
   for (let i = 0; i < earlier.args.count; i++) {
     const name = earlier.args.field(i);
     if (!earlier.args.isTop(i) || name === shared || !fieldOf(name).identifier) continue;

@@ -1,9 +1,11 @@
 /** Distinct keys that are held exactly before a sketch takes over. */
-const EXACT = 131_072;
-/** Cells of one row of the count sketch: 2²² of 4 bytes. */
-const WIDTH = 4_194_304;
-/** Bits of the membership sketch: 2²⁸ (32 MiB). */
-const BITS = 268_435_456;
+const EXACT = 1_048_576;
+/** Cells of the count sketch: 2²⁴ of 4 bytes. */
+const WIDTH = 16_777_216;
+/** Words of the membership sketch: 2²³ of 32 bits (32 MiB). */
+const WORDS = 8_388_608;
+/** Cells of a line of the processor's cache: the two cells of a key stand in one, so that it is fetched once. */
+const LINE = 16;
 
 /** Mixes a 53-bit hash with a 32-bit whole number: one key for (value, place). One-to-one for a fixed `salt`. */
 export function mixKey(hash: number, salt: number): number {
@@ -65,84 +67,108 @@ class Table {
 }
 
 /**
- * Counts by 53-bit key in bounded memory: exact up to 131,072 keys, then a count–min sketch of two rows (Cormode and
- * Muthukrishnan 2005), which never under-counts. The state after n additions does not depend on their order.
+ * Counts by 53-bit key in bounded memory: exact up to about a million keys, then a count–min sketch with two cells a key
+ * (Cormode and Muthukrishnan 2005) less the mean load of a cell (count–mean–min, Deng and Rafiei 2007). The state after
+ * n additions does not depend on their order.
  */
 export class Counts {
   #exact: Table | null = new Table();
-  #rows: [Uint32Array, Uint32Array] | null = null;
+  #cells: Uint32Array | null = null;
+  #total = 0;
+  readonly #limit: number;
 
-  add(key: number, by = 1): void {
-    if (this.#exact) {
-      this.#exact.add(key, by);
-      if (this.#exact.size > EXACT) this.#fold(this.#exact);
-    } else this.#addToRows(key, by);
+  /** @param limit distinct keys that are counted exactly. */
+  constructor(limit = EXACT) {
+    this.#limit = limit;
   }
 
-  /** Times the key was added, or a little more. */
+  add(key: number, by = 1): void {
+    this.#total += by;
+    if (this.#exact) {
+      this.#exact.add(key, by);
+      if (this.#exact.size > this.#limit) this.#fold(this.#exact);
+    } else this.#spread(this.#cells as Uint32Array, key, by);
+  }
+
+  /** Times the key was added; beyond the limit an estimate. */
   get(key: number): number {
     if (this.#exact) return this.#exact.counts[this.#exact.find(key)] as number;
-    const [a, b] = this.#rows as [Uint32Array, Uint32Array];
-    return Math.min(a[cell(key, 0, WIDTH)] as number, b[cell(key, 1, WIDTH)] as number);
+    const cells = this.#cells as Uint32Array;
+    const line = cell(key, 0, WIDTH / LINE) * LINE;
+    const within = cell(key, 1, 256);
+    const least = Math.min(cells[line + (within & 15)] as number, cells[line + (within >>> 4)] as number);
+    return Math.max(least - Math.round((2 * this.#total) / WIDTH), Math.min(least, 1));
   }
 
   #fold({ keys, counts }: Table): void {
-    this.#rows = [new Uint32Array(WIDTH), new Uint32Array(WIDTH)];
+    const cells = new Uint32Array(WIDTH);
+    this.#cells = cells;
     this.#exact = null;
     for (let i = 0; i < keys.length; i++) {
-      if (counts[i] !== 0) this.#addToRows(keys[i] as number, counts[i] as number);
+      if (counts[i] !== 0) this.#spread(cells, keys[i] as number, counts[i] as number);
     }
   }
 
-  #addToRows(key: number, by: number): void {
-    const [a, b] = this.#rows as [Uint32Array, Uint32Array];
-    const i = cell(key, 0, WIDTH);
-    const j = cell(key, 1, WIDTH);
-    a[i] = (a[i] as number) + by;
-    b[j] = (b[j] as number) + by;
+  #spread(cells: Uint32Array, key: number, by: number): void {
+    const line = cell(key, 0, WIDTH / LINE) * LINE;
+    const within = cell(key, 1, 256);
+    const i = line + (within & 15);
+    const j = line + (within >>> 4);
+    cells[i] = (cells[i] as number) + by;
+    if (i !== j) cells[j] = (cells[j] as number) + by;
   }
 }
 
 /**
- * A set of 53-bit keys in bounded memory: exact up to 131,072 keys, then a Bloom filter of two hashes (false members
- * under 2% at 20 million keys; never a lost one). Independent of the order of additions.
+ * A set of 53-bit keys in bounded memory: exact up to about a million keys, then a Bloom filter of three bits a key in one line
+ * (Putze, Sanders and Singler 2007). Never loses a member. Independent of the order of additions.
  */
 export class KeySet {
   #exact: Table | null = new Table();
-  #bits: Uint32Array | null = null;
+  #words: Uint32Array | null = null;
+  readonly #limit: number;
+
+  /** @param limit keys that are held exactly. */
+  constructor(limit = EXACT) {
+    this.#limit = limit;
+  }
 
   add(key: number): void {
     if (!this.#exact) {
-      this.#mark(key);
+      this.#mark(this.#words as Uint32Array, key);
       return;
     }
     const { counts } = this.#exact;
     if (counts[this.#exact.find(key)] !== 0) return;
     this.#exact.add(key, 1);
-    if (this.#exact.size > EXACT) this.#fold(this.#exact);
+    if (this.#exact.size > this.#limit) this.#fold(this.#exact);
   }
 
   has(key: number): boolean {
     if (this.#exact) return this.#exact.counts[this.#exact.find(key)] !== 0;
-    const bits = this.#bits as Uint32Array;
-    for (let row = 0; row < 2; row++) {
-      const at = cell(key, row, BITS);
-      if (((bits[at >>> 5] as number) & (1 << (at & 31))) === 0) return false;
+    const words = this.#words as Uint32Array;
+    const line = cell(key, 0, WORDS / LINE) * LINE;
+    const within = cell(key, 1, 1 << 27);
+    for (let shift = 0; shift < 27; shift += 9) {
+      const bit = (within >>> shift) & 511;
+      if (((words[line + (bit >>> 5)] as number) & (1 << (bit & 31))) === 0) return false;
     }
     return true;
   }
 
   #fold({ keys, counts }: Table): void {
+    const words = new Uint32Array(WORDS);
+    this.#words = words;
     this.#exact = null;
-    this.#bits = new Uint32Array(BITS / 32);
-    for (let i = 0; i < keys.length; i++) if (counts[i] !== 0) this.#mark(keys[i] as number);
+    for (let i = 0; i < keys.length; i++) if (counts[i] !== 0) this.#mark(words, keys[i] as number);
   }
 
-  #mark(key: number): void {
-    const bits = this.#bits as Uint32Array;
-    for (let row = 0; row < 2; row++) {
-      const at = cell(key, row, BITS);
-      bits[at >>> 5] = (bits[at >>> 5] as number) | (1 << (at & 31));
+  #mark(words: Uint32Array, key: number): void {
+    const line = cell(key, 0, WORDS / LINE) * LINE;
+    const within = cell(key, 1, 1 << 27);
+    for (let shift = 0; shift < 27; shift += 9) {
+      const bit = (within >>> shift) & 511;
+      words[line + (bit >>> 5)] = (words[line + (bit >>> 5)] as number) | (1 << (bit & 31));
     }
   }
 }

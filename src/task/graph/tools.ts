@@ -1,7 +1,8 @@
 import { hash53 } from '../../base/hash.ts';
 import { isObject, type Json } from '../../base/json.ts';
 import type { Call, Effect, ToolSpec } from '../../trace/model.ts';
-import { fieldOf, nounsOf } from './fields.ts';
+import { fieldOf, nounsOf, singular, wordsOf } from './fields.ts';
+import { MOST_ENUMERATED } from './options.ts';
 import { stepText } from './path.ts';
 
 /** One argument of one tool (nested ones by pattern), and what stands in it across the corpus. */
@@ -24,13 +25,25 @@ export interface Slot {
   /** A tool declaration lists its values. */
   declared: boolean;
   /** Values with the number of calls, while they are few and short; `null` once they are not. */
-  values: Map<string, number> | null;
+  values: Map<string, SlotValue> | null;
+}
+
+/** A candidate for an enumerated value: its number in the slot, and the calls that set it. */
+export interface SlotValue {
+  number: number;
+  calls: number;
+}
+
+/** Fine nodes by what is set, an argument at a time in the order of the call. */
+interface Branch {
+  next: Map<number, Branch>;
+  node: number;
 }
 
 /** A tool with one set of arguments and candidate values; what is enumerated is known at the end. */
 export interface FineNode {
   tool: Tool;
-  /** Slots that are set, in order of names, each with its candidate value. */
+  /** Slots that are set, each with its candidate value. */
   entries: { slot: Slot; value: string | null; always: boolean }[];
   effect: Effect;
   calls: number;
@@ -44,10 +57,13 @@ export interface Tool {
   name: string;
   /** Stands for the tool in keys of counts; made of its name, so that it does not depend on the order of trajectories. */
   salt: number;
+  /** All words of its name, and those that say what it works on; singular. */
+  words: string[];
   nouns: string[];
   slots: Map<string, Slot>;
-  /** Fine nodes by a key of slots and values. */
-  nodes: Map<string, number>;
+  /** Slots of top-level arguments by name. */
+  top: Map<string, Slot>;
+  root: Branch;
   /** Successful calls with a result. */
   returned: number;
   /** Smallest and largest digest of arguments and of results: unequal ones show that either varies. */
@@ -55,6 +71,8 @@ export interface Tool {
   results: [number, number];
 }
 
+/** Room for the candidate values of a slot in a step: 0 none, 1 true, 2 false, then the values. */
+const STEPS = MOST_ENUMERATED + 3;
 /** Longest value of an enumerated argument. */
 const LONGEST_ENUMERATED = 32;
 const STRENGTH: Record<Effect, number> = { read: 0, write: 1, irreversible: 2 };
@@ -98,9 +116,11 @@ export class ToolTable {
       tool = {
         name,
         salt: hash53(name) | 0,
+        words: wordsOf(name).map(singular),
         nouns: nounsOf(name),
         slots: new Map(),
-        nodes: new Map(),
+        top: new Map(),
+        root: { next: new Map(), node: -1 },
         returned: 0,
         args: none(),
         results: none(),
@@ -132,32 +152,43 @@ export class ToolTable {
     return slot;
   }
 
+  /** Slot of a top-level argument. */
+  topSlot(tool: Tool, name: string): Slot {
+    let slot = tool.top.get(name);
+    if (!slot) {
+      slot = this.slot(tool, stepText(name, true));
+      tool.top.set(name, slot);
+    }
+    return slot;
+  }
+
   /** Counts a call and returns the index of its fine node. */
   place(tool: Tool, call: Call, spec: ToolSpec | undefined, effect: Effect, source: string): number {
     const declared = spec ? this.#declared(spec) : NONE;
-    const names = Object.keys(call.args).filter((name) => call.args[name] !== null);
-    if (names.length > 1) names.sort();
-    let key = '';
-    const entries: FineNode['entries'] = [];
-    for (const name of names) {
-      const slot = this.slot(tool, stepText(name, true));
-      const value = this.#candidate(slot, call.args[name] as Json, declared.has(name));
-      const always = typeof call.args[name] === 'boolean';
-      entries.push({ slot, value, always });
-      key += value === null ? `${slot.id};` : `${slot.id}${always ? '!' : '='}${value.length}:${value};`;
+    let branch = tool.root;
+    for (const name of Object.keys(call.args)) {
+      const value = call.args[name] as Json;
+      if (value === null) continue;
+      const slot = this.topSlot(tool, name);
+      const step = slot.id * STEPS + this.#candidate(slot, value, declared.has(name));
+      let next = branch.next.get(step);
+      if (!next) {
+        next = { next: new Map(), node: -1 };
+        branch.next.set(step, next);
+      }
+      branch = next;
     }
-    let index = tool.nodes.get(key);
-    if (index === undefined) {
-      index = this.nodes.length;
+    if (branch.node < 0) {
+      branch.node = this.nodes.length;
+      const entries = entriesOf(tool, call);
       this.nodes.push({ tool, entries, effect, calls: 0, errors: 0, pairs: 0, sources: new Map() });
-      tool.nodes.set(key, index);
     }
-    const node = this.nodes[index] as FineNode;
+    const node = this.nodes[branch.node] as FineNode;
     node.effect = strongerEffect(node.effect, effect);
     node.calls++;
     if (call.error !== null) node.errors++;
     node.sources.set(source, (node.sources.get(source) ?? 0) + 1);
-    return index;
+    return branch.node;
   }
 
   #declared(spec: ToolSpec): ReadonlySet<string> {
@@ -169,25 +200,47 @@ export class ToolTable {
     return names;
   }
 
-  /** The value as text where the slot may turn out to be enumerated, else `null`. */
-  #candidate(slot: Slot, value: Json, declared: boolean): string | null {
+  /** Counts a value; its number where the slot may turn out to be enumerated, 0 where it may not. */
+  #candidate(slot: Slot, value: Json, declared: boolean): number {
     slot.calls++;
     if (declared) slot.declared = true;
-    if (typeof value === 'boolean') return String(value);
-    if (slot.values === null) return null;
-    const text = typeof value === 'string' ? value : typeof value === 'number' ? String(value) : null;
-    if (text === null || text.length > LONGEST_ENUMERATED) {
+    if (typeof value === 'boolean') return value ? 1 : 2;
+    if (slot.values === null) return 0;
+    const text = candidateText(value);
+    if (text === null) {
       slot.values = null;
-      return null;
+      return 0;
     }
-    const count = slot.values.get(text);
-    if (count === undefined && slot.values.size >= this.#maxEnumerated) {
-      slot.values = null;
-      return null;
+    let held = slot.values.get(text);
+    if (!held) {
+      if (slot.values.size >= this.#maxEnumerated) {
+        slot.values = null;
+        return 0;
+      }
+      held = { number: slot.values.size + 3, calls: 0 };
+      slot.values.set(text, held);
     }
-    slot.values.set(text, (count ?? 0) + 1);
-    return text;
+    held.calls++;
+    return held.number;
   }
+}
+
+function candidateText(value: Json): string | null {
+  const text = typeof value === 'string' ? value : typeof value === 'number' ? String(value) : null;
+  return text === null || text.length > LONGEST_ENUMERATED ? null : text;
+}
+
+/** What a call sets, with the values that its slots still hold as candidates. */
+function entriesOf(tool: Tool, call: Call): FineNode['entries'] {
+  const entries: FineNode['entries'] = [];
+  for (const [name, value] of Object.entries(call.args)) {
+    const slot = tool.top.get(name);
+    if (!slot || value === null) continue;
+    const always = typeof value === 'boolean';
+    const text = always ? String(value) : slot.values === null ? null : candidateText(value);
+    entries.push({ slot, value: text, always });
+  }
+  return entries;
 }
 
 const WORDLIKE = /^\p{L}[\p{L} _/-]*$/u;
