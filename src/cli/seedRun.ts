@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { RunEvent } from '../lab/services.ts';
 import { demonstration } from '../learn/demonstration.ts';
 import type { RunSpec } from '../methods/method.ts';
@@ -82,6 +83,8 @@ export async function recordRun(
         return result;
       }
     }
+    // The twins train without ever waiting: signals are heard only here.
+    await nextTurn();
     if (signal.aborted) return null;
   }
   return null;
