@@ -157,7 +157,7 @@ export function witnessAt({ log, origins, texts }: Mined, row: number): Witness 
     to: e.to,
     source: texts.texts[e.source] as string,
     target: texts.texts[e.target] as string,
-    value: log.values[row] as string,
+    value: log.value(row),
   };
 }
 

@@ -45,48 +45,58 @@ const FIELDS = [
 ] as const satisfies readonly (keyof Evidence)[];
 const STRIDE = FIELDS.length;
 
+/** Rows of one chunk: small, so that a small graph costs little; a chunk is never copied. */
+const ROWS = 8192;
+const BINDING = FIELDS.indexOf('binding');
+
+interface Chunk {
+  cells: Int32Array;
+  hashes: Float64Array;
+}
+
 /** Evidence in the order of its arrival, in columns: 60 bytes each and the value's text. */
 export class EvidenceLog {
   count = 0;
-  readonly values: string[] = [];
-  #cells = new Int32Array(STRIDE * 256);
-  #hashes = new Float64Array(256);
+  readonly #values: string[] = [];
+  readonly #chunks: Chunk[] = [];
 
   add(evidence: Evidence, hash: number, value: string): void {
-    const at = this.count++;
-    if (at === this.#hashes.length) this.#grow();
-    for (let i = 0; i < STRIDE; i++) {
-      this.#cells[at * STRIDE + i] = evidence[FIELDS[i] as keyof Evidence];
+    const row = this.count % ROWS;
+    if (row === 0) {
+      this.#chunks.push({ cells: new Int32Array(STRIDE * ROWS), hashes: new Float64Array(ROWS) });
     }
-    this.#hashes[at] = hash;
-    this.values.push(value);
+    const { cells, hashes } = this.#chunk(this.count);
+    for (let i = 0; i < STRIDE; i++) cells[row * STRIDE + i] = evidence[FIELDS[i] as keyof Evidence];
+    hashes[row] = hash;
+    this.#values.push(value);
+    this.count++;
   }
 
   /** Writes evidence `at` into `into`. */
   read(at: number, into: Evidence): Evidence {
-    for (let i = 0; i < STRIDE; i++) {
-      into[FIELDS[i] as keyof Evidence] = this.#cells[at * STRIDE + i] as number;
-    }
+    const { cells } = this.#chunk(at);
+    const start = (at % ROWS) * STRIDE;
+    for (let i = 0; i < STRIDE; i++) into[FIELDS[i] as keyof Evidence] = cells[start + i] as number;
     return into;
   }
 
   /** Hash of the value that flowed; NaN for a retry. */
   hash(at: number): number {
-    return this.#hashes[at] as number;
+    return this.#chunk(at).hashes[at % ROWS] as number;
+  }
+
+  /** The value that flowed, cut to what a witness keeps. */
+  value(at: number): string {
+    return this.#values[at] as string;
   }
 
   /** Interned binding of evidence `at`. */
   binding(at: number): number {
-    return this.#cells[at * STRIDE + FIELDS.indexOf('binding')] as number;
+    return this.#chunk(at).cells[(at % ROWS) * STRIDE + BINDING] as number;
   }
 
-  #grow(): void {
-    const cells = new Int32Array(this.#cells.length * 2);
-    cells.set(this.#cells);
-    this.#cells = cells;
-    const hashes = new Float64Array(this.#hashes.length * 2);
-    hashes.set(this.#hashes);
-    this.#hashes = hashes;
+  #chunk(at: number): Chunk {
+    return this.#chunks[Math.floor(at / ROWS)] as Chunk;
   }
 }
 
