@@ -1,5 +1,5 @@
 // rms_norm: y = x·g / √(mean(x²) + 1e-6); inverse[n] = 1/√(mean(x[n]²) + 1e-6) is kept for the gradient.
-// x [N, D], gain [D] → y [N, D], inverse [N]. With ROWS, row i of y is made from row rows[i] of x.
+// x [N, D], gain [D] → y [N, D], inverse [N].
 // Source: Zhang & Sennrich 2019, "Root Mean Square Layer Normalization", equation 4. One thread a row.
 struct Dims { n: u32, chunk: u32 }
 @group(0) @binding(0) var<uniform> dims: Dims;
@@ -7,28 +7,20 @@ struct Dims { n: u32, chunk: u32 }
 @group(0) @binding(2) var<storage, read> gain: array<vec4f>;
 @group(0) @binding(3) var<storage, read_write> y: array<vec4f>;
 @group(0) @binding(4) var<storage, read_write> inverse: array<f32>;
-//! if ROWS
-@group(0) @binding(5) var<storage, read> rows: array<u32>;
-//! end
 
 @compute @workgroup_size(64)
 fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
   let row = id.y * groups.x * 64 + id.x;
   if (row >= dims.n) { return; }
-  //! if ROWS
-  let source = rows[row] * D4;
-  //! end
-  //! if !ROWS
-  let source = row * D4;
-  //! end
+  let place = row * D4;
   var sum = 0.0;
   for (var i = 0u; i < D4; i++) {
-    let v = x[source + i];
+    let v = x[place + i];
     sum += dot(v, v);
   }
   let scale = 1.0 / sqrt(sum / (4.0 * D4) + 1e-6);
   inverse[row] = scale;
   for (var i = 0u; i < D4; i++) {
-    y[row * D4 + i] = x[source + i] * scale * gain[i];
+    y[place + i] = x[place + i] * scale * gain[i];
   }
 }

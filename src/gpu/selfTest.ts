@@ -50,7 +50,7 @@ export async function checkKnownAnswers(
       [weight, weights],
     ] as const)
       device.queue.writeBuffer(buffer, 0, data);
-    const norm = wgsl(normSource, { D4: WIDTH / 4, ROWS: false });
+    const norm = wgsl(normSource, { D4: WIDTH / 4 });
     const product = matmulNt({ m: COLUMNS, k: WIDTH }, tiling, 'plain', 'n');
     const plan = await recordPlan(device, pipelines, [
       { label: 'rms_norm', code: norm, bindings: [dims, x, gain, y, inverse], threads: (s) => s.n! },

@@ -108,42 +108,22 @@ describe('kernels over rows', () => {
     }
   });
 
-  it('rms_norm over a list of rows is rms_norm over those rows, and leaves the others alone', async () => {
-    const [n, d] = [65, 12];
-    const rng = caseRng('listed', n, d);
-    const rows = Uint32Array.from([...Array(n).keys()].filter(() => rng.chance(0.4)));
-    const count = rows.length;
-    const pick = (a: Float32Array) =>
-      Float32Array.from([...rows].flatMap((row) => [...a.subarray(row * d, row * d + d)]));
-    const [x, gain, dy] = [reals(rng, n * d), reals(rng, d), reals(rng, count * d)];
-    const dims = { uniform: [count, chunkOf(count, 1), 0, 0] };
-    const forward = await runKernel(
-      device,
-      kernels.rmsNorm(d, 'n', true),
-      [dims, x, gain, poison(count * d), poison(count), rows],
-      { n: count },
-    );
-    const y = new Float64Array(count * d);
-    rmsNorm(pick(x), gain, y, { n: count, d });
-    expect(relativeError(forward[3]!, y)).toBeLessThan(FORWARD);
-    const backward = await runKernel(
-      device,
-      kernels.rmsNormBackward(d, 'n', true),
-      [dims, x, gain, dy, forward[4]!, new Float32Array(n * d), rows],
-      { n: count },
-    );
-    const [dx, dGain] = [new Float64Array(count * d), new Float64Array(d)];
-    rmsNormBackward(pick(x), gain, dy, dx, dGain, { n: count, d });
-    expect(relativeError(pick(backward[5]!), dx)).toBeLessThan(GRADIENT);
-    const others = backward[5]!.filter((_, i) => !rows.includes(Math.floor(i / d)));
-    expect(others.every((value) => value === 0)).toBe(true);
-    const gains = await runKernel(
-      device,
-      kernels.rmsNormGain(d, { slices: 1, stride: 64 }, true),
-      [dims, x, dy, forward[4]!, poison(64), rows],
-      { n: count },
-    );
-    expect(relativeError(gains[4]!.subarray(0, d), dGain)).toBeLessThan(GRADIENT);
+  it('spread_rows puts rows back where a gather took them, and 0 elsewhere', async () => {
+    const d = 12;
+    for (const n of COUNTS) {
+      const rng = caseRng('spread', n);
+      const rows = Uint32Array.from([...Array(n).keys()].filter(() => rng.chance(0.4)));
+      const places = new Uint32Array(n);
+      for (const [i, row] of rows.entries()) places[row] = i + 1;
+      const x = reals(rng, rows.length * d);
+      const dims = { uniform: [n, 0, 0, 0] };
+      const spread = await runKernel(device, kernels.spreadRows(d, 'n'), [dims, places, x, poison(n * d)], {
+        n,
+      });
+      const expected = new Float64Array(n * d);
+      for (const [i, row] of rows.entries()) expected.set(x.subarray(i * d, i * d + d), row * d);
+      expect(relativeError(spread[3]!, expected)).toBe(0);
+    }
   });
 
   it.each([

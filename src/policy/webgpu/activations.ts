@@ -36,9 +36,15 @@ export interface VocabTile {
 /** Buffers of the forward pass of up to `capacity` positions. */
 export interface Activations {
   layers: LayerActivations[];
-  /** The residual stream after the last layer [N, D]. */
+  /**
+   * From the last attention on, only the R trained rows go on: their attention output and residual stream [R, D]. The
+   * last layer's own buffers then hold R rows as well.
+   */
+  trainedO: GPUBuffer;
+  trainedInput: GPUBuffer;
+  /** The residual stream of the trained rows after the last layer [R, D]. */
   output: GPUBuffer;
-  /** The trained rows of it, normalised [R, D], and 1/rms [R]. */
+  /** The same normalised [R, D], and 1/rms [R]. */
   inverse: GPUBuffer;
   hidden: GPUBuffer;
   tiles: VocabTile[];
@@ -55,6 +61,10 @@ export interface Activations {
 export interface Gradients {
   /** ∂loss/∂residual stream [N, D], carried from the last layer to the embedding. */
   residual: GPUBuffer;
+  /** The same for the trained rows alone, down to the last attention [R, D]. */
+  trained: GPUBuffer;
+  /** ∂/∂output of the last attention at all positions [N, D]. */
+  attended: GPUBuffer;
   /** ∂/∂normalised rows or attention's output [N, D]. */
   width: GPUBuffer;
   qkv: GPUBuffer;
@@ -87,6 +97,8 @@ export function createActivations(
       before: rows(`${l} before gelu`, hidden),
       activated: rows(`${l} activated`, hidden),
     })),
+    trainedO: rows('trained attention', width),
+    trainedInput: rows('trained stream', width),
     output: stream[layers]!,
     inverse: rows('inverse', 1),
     hidden: rows('hidden', width),
@@ -113,6 +125,8 @@ export function createGradients(memory: Memory, shape: PolicyShape, capacity: nu
   const rows = (label: string, columns: number) => memory.storage(label, capacity * columns);
   return {
     residual: rows('d residual', shape.width),
+    trained: rows('d trained', shape.width),
+    attended: rows('d attended', shape.width),
     width: rows('d width', shape.width),
     qkv: rows('d qkv', 3 * shape.width),
     delta: rows('delta', shape.heads),

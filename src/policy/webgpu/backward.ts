@@ -1,37 +1,23 @@
 import { matmulNn, matmulTn } from '../../gpu/matmul.ts';
 import type { Launch } from '../../gpu/plan.ts';
-import { launch, type Stage } from './forward.ts';
+import { launch, restOf, type Stage } from './forward.ts';
 import * as kernels from './kernels.ts';
 
 /**
  * From the gradient by the hidden rows (in `gradients.width`) to the gradient of every parameter, as partial sums.
- * `gradients.residual` must be 0 when this begins: rows that are not trained have no gradient of their own.
+ * `gradients.trained` must be 0 when this begins; it carries the trained rows to the last attention, from where
+ * `gradients.residual` carries all positions to the embedding.
  */
 export function backwardLaunches(stage: Stage): Launch[] {
   const { shape, parameters, batch, activations, gradients, positions, trained } = stage;
-  const { width } = shape;
   const { output, inverse } = activations;
-  const rows = batch.field('rows');
-  const dNorm = parameters.slicedGradient('norm');
-  const slicing = { slices: parameters.slices, stride: parameters.count };
-  const launches = [
-    launch(kernels.rmsNormGain(width, slicing, true), trained, output, gradients.width, inverse, dNorm, rows),
-    launch(
-      kernels.rmsNormBackward(width, 'trained', true),
-      trained,
-      output,
-      parameters.weights('norm'),
-      gradients.width,
-      inverse,
-      gradients.residual,
-      rows,
-    ),
-  ];
+  const top = { dims: trained, rows: 'trained', residual: gradients.trained };
+  const launches = normLaunches(stage, top, output, inverse, 'norm');
   for (let l = shape.layers - 1; l >= 0; l--)
-    launches.push(...mlpLaunches(stage, l), ...attentionLaunches(stage, l));
+    launches.push(...mlpLaunches(stage, l), ...outLaunches(stage, l), ...attentionLaunches(stage, l));
   launches.push(
     launch(
-      kernels.embedScatter(width),
+      kernels.embedScatter(shape.width),
       positions,
       batch.field('distinct'),
       batch.field('bounds'),
@@ -45,95 +31,107 @@ export function backwardLaunches(stage: Stage): Launch[] {
 
 /** Through x += Wdown·gelu(Wup·norm(x)). */
 function mlpLaunches(stage: Stage, l: number): Launch[] {
-  const { shape, tiling, parameters, activations, gradients, positions } = stage;
+  const { shape, tiling, parameters, activations, gradients } = stage;
   const { width, hidden } = shape;
   const a = activations.layers[l]!;
-  const { residual } = gradients;
+  const rest = restOf(stage, l);
+  const { dims, rows, residual } = rest;
   const slicing = { slices: parameters.slices, stride: parameters.count };
   const weights = (name: string) => parameters.weights(`${l}.${name}`);
   const gradient = (name: string) => parameters.slicedGradient(`${l}.${name}`);
   const down = { m: width, k: hidden };
   const up = { m: hidden, k: width };
+  const throughDown = matmulNn(down, tiling, 'geluBackward', rows);
   return [
-    launch(matmulTn(down, tiling, slicing), positions, residual, a.activated, gradient('down')),
-    launch(
-      matmulNn(down, tiling, 'geluBackward', 'n'),
-      positions,
-      residual,
-      weights('down'),
-      gradients.hidden,
-      a.before,
-    ),
-    launch(matmulTn(up, tiling, slicing), positions, gradients.hidden, a.normed2, gradient('up')),
-    launch(matmulNn(up, tiling, 'plain', 'n'), positions, gradients.hidden, weights('up'), gradients.width),
-    ...normLaunches(stage, a.middle, a.inverse2, `${l}.norm2`),
+    launch(matmulTn(down, tiling, slicing), dims, residual, a.activated, gradient('down')),
+    launch(throughDown, dims, residual, weights('down'), gradients.hidden, a.before),
+    launch(matmulTn(up, tiling, slicing), dims, gradients.hidden, a.normed2, gradient('up')),
+    launch(matmulNn(up, tiling, 'plain', rows), dims, gradients.hidden, weights('up'), gradients.width),
+    ...normLaunches(stage, rest, a.middle, a.inverse2, `${l}.norm2`),
   ];
 }
 
-/** Through x += Wout·attention(rotary(Wqkv·norm(x))). */
+/** Through the output projection; behind the last attention, back from the trained rows to all positions. */
+function outLaunches(stage: Stage, l: number): Launch[] {
+  const { shape, tiling, parameters, batch, gradients, positions } = stage;
+  const { width } = shape;
+  const { dims, rows, o, residual } = restOf(stage, l);
+  const slicing = { slices: parameters.slices, stride: parameters.count };
+  const out = { m: width, k: width };
+  const spread = (some: GPUBuffer, all: GPUBuffer) =>
+    launch(kernels.spreadRows(width, 'n'), positions, batch.field('places'), some, all);
+  return [
+    launch(matmulTn(out, tiling, slicing), dims, residual, o, parameters.slicedGradient(`${l}.out`)),
+    launch(
+      matmulNn(out, tiling, 'plain', rows),
+      dims,
+      residual,
+      parameters.weights(`${l}.out`),
+      gradients.width,
+    ),
+    ...(residual === gradients.residual
+      ? []
+      : [spread(gradients.width, gradients.attended), spread(residual, gradients.residual)]),
+  ];
+}
+
+/** Through attention(rotary(Wqkv·norm(x))). */
 function attentionLaunches(stage: Stage, l: number): Launch[] {
-  const { shape, tiling, parameters, batch, activations, gradients, positions, turns } = stage;
+  const { shape, tiling, attentionTiling, parameters, batch, activations, gradients, positions, turns } =
+    stage;
   const { width, heads } = shape;
   const a = activations.layers[l]!;
-  const { residual, qkv, delta } = gradients;
+  const { qkv, delta, residual } = gradients;
+  const dOut = l === shape.layers - 1 ? gradients.attended : gradients.width;
   const size = { heads, headWidth: width / heads };
   const slicing = { slices: parameters.slices, stride: parameters.count };
-  const weights = (name: string) => parameters.weights(`${l}.${name}`);
-  const gradient = (name: string) => parameters.slicedGradient(`${l}.${name}`);
-  const out = { m: width, k: width };
   const project = { m: 3 * width, k: width };
+  const toQueries = kernels.attentionBackwardQ(size, attentionTiling, 'n');
+  const toKeys = kernels.attentionBackwardKv(size, attentionTiling, 'n');
+  const all = { dims: positions, rows: 'n', residual };
   return [
-    launch(matmulTn(out, tiling, slicing), positions, residual, a.o, gradient('out')),
-    launch(matmulNn(out, tiling, 'plain', 'n'), positions, residual, weights('out'), gradients.width),
-    launch(
-      kernels.attentionBackwardQ(size, stage.attentionTiling, 'n'),
-      positions,
-      a.qkv,
-      batch.field('starts'),
-      a.o,
-      a.lse,
-      gradients.width,
-      qkv,
-      delta,
-    ),
-    launch(
-      kernels.attentionBackwardKv(size, stage.attentionTiling, 'n'),
-      positions,
-      a.qkv,
-      batch.field('ends'),
-      a.lse,
-      delta,
-      gradients.width,
-      qkv,
-    ),
+    launch(toQueries, positions, a.qkv, batch.field('starts'), a.o, a.lse, dOut, qkv, delta),
+    launch(toKeys, positions, a.qkv, batch.field('ends'), a.lse, delta, dOut, qkv),
     launch(kernels.rotary(size, 'n', -1), positions, batch.field('positions'), turns, qkv),
-    launch(matmulTn(project, tiling, slicing), positions, qkv, a.normed1, gradient('qkv')),
-    launch(matmulNn(project, tiling, 'plain', 'n'), positions, qkv, weights('qkv'), gradients.width),
-    ...normLaunches(stage, a.input, a.inverse1, `${l}.norm1`),
+    launch(
+      matmulTn(project, tiling, slicing),
+      positions,
+      qkv,
+      a.normed1,
+      parameters.slicedGradient(`${l}.qkv`),
+    ),
+    launch(
+      matmulNn(project, tiling, 'plain', 'n'),
+      positions,
+      qkv,
+      parameters.weights(`${l}.qkv`),
+      gradients.width,
+    ),
+    ...normLaunches(stage, all, a.input, a.inverse1, `${l}.norm1`),
   ];
 }
 
-/** Through a normalisation: its gain, then the residual stream, both from `gradients.width`. */
-function normLaunches(stage: Stage, x: GPUBuffer, inverse: GPUBuffer, name: string): Launch[] {
-  const { shape, parameters, gradients, positions } = stage;
-  const slicing = { slices: parameters.slices, stride: parameters.count };
+/** Rows that a normalisation ran over, and where the gradient of their residual stream stands. */
+interface NormRows {
+  dims: GPUBufferBinding;
+  rows: string;
+  residual: GPUBuffer;
+}
+
+/** Through a normalisation of x: its gain, then the residual stream, both from `gradients.width`. */
+function normLaunches(
+  stage: Stage,
+  { dims, rows, residual }: NormRows,
+  x: GPUBuffer,
+  inverse: GPUBuffer,
+  name: string,
+): Launch[] {
+  const { shape, parameters, gradients } = stage;
+  const dy = gradients.width;
+  const gain = kernels.rmsNormGain(shape.width, { slices: parameters.slices, stride: parameters.count });
+  const through = kernels.rmsNormBackward(shape.width, rows);
   return [
-    launch(
-      kernels.rmsNormGain(shape.width, slicing),
-      positions,
-      x,
-      gradients.width,
-      inverse,
-      parameters.slicedGradient(name),
-    ),
-    launch(
-      kernels.rmsNormBackward(shape.width, 'n'),
-      positions,
-      x,
-      parameters.weights(name),
-      gradients.width,
-      inverse,
-      gradients.residual,
-    ),
+    launch(gain, dims, x, dy, inverse, parameters.slicedGradient(name)),
+    launch(through, dims, x, parameters.weights(name), dy, inverse, residual),
   ];
 }

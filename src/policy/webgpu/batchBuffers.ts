@@ -11,6 +11,7 @@ const FIELDS = [
   'distinct',
   'bounds',
   'rows',
+  'places',
   'targets',
   'shares',
 ] as const;
@@ -84,11 +85,13 @@ export class BatchBuffers {
   #listRows({ targets, weights }: PackedBatch, everyRow: boolean): number {
     const rows = this.#view('rows');
     const rowTargets = this.#view('targets');
+    const places = this.#view('places').fill(0);
     const total = weights.reduce((sum, w) => sum + w, 0);
     let count = 0;
     for (let i = 0; i < weights.length; i++) {
       if (weights[i] === 0 && !everyRow) continue;
       rows[count] = i;
+      places[i] = count + 1;
       rowTargets[count] = targets[i]!;
       this.#shares[count++] = weights[i]! / total;
     }

@@ -286,13 +286,13 @@ export class WebGpuEngine implements PolicyEngine {
     this.#step = step;
   }
 
-  /** One command buffer and one submit: uploads the sizes, clears the residual gradient, encodes one pass. */
+  /** One command buffer and one submit: uploads the sizes, clears the trained rows' gradient, encodes one pass. */
   #submit(sizes: BatchSizes, encode: (pass: GPUComputePassEncoder) => void): void {
     const { device, stage, uniforms } = this.#parts;
     uniforms.setSizes(sizes);
     uniforms.upload();
     const encoder = device.gpu.createCommandEncoder();
-    encoder.clearBuffer(stage.gradients.residual, 0, sizes.n * this.shape.width * 4);
+    encoder.clearBuffer(stage.gradients.trained, 0, sizes.trained * this.shape.width * 4);
     const pass = encoder.beginComputePass();
     encode(pass);
     pass.end();

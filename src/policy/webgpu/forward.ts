@@ -43,33 +43,44 @@ export function forwardLaunches(stage: Stage): Launch[] {
   for (let l = 0; l < shape.layers; l++) launches.push(...layerLaunches(stage, l));
   launches.push(
     launch(
-      kernels.rmsNorm(width, 'trained', true),
+      kernels.rmsNorm(width, 'trained'),
       trained,
       activations.output,
       parameters.weights('norm'),
       activations.hidden,
       activations.inverse,
-      batch.field('rows'),
     ),
   );
   return launches;
 }
 
+/** The rows of a layer's second half: all positions, but in the last layer the trained ones alone. */
+export function restOf(stage: Stage, l: number) {
+  const { shape, activations, gradients, positions, trained } = stage;
+  const { o, input } = activations.layers[l]!;
+  if (l < shape.layers - 1) return { dims: positions, rows: 'n', o, input, residual: gradients.residual };
+  const { trainedO, trainedInput } = activations;
+  return { dims: trained, rows: 'trained', o: trainedO, input: trainedInput, residual: gradients.trained };
+}
+
 function layerLaunches(stage: Stage, l: number): Launch[] {
-  const { shape, tiling, parameters, batch, activations, positions, turns } = stage;
-  const { width, hidden, heads } = shape;
+  return [...attentionLaunches(stage, l), ...mlpLaunches(stage, l)];
+}
+
+/** Up to the output of the attention. Behind the last one, untrained rows are left out: nothing looks at them again. */
+function attentionLaunches(stage: Stage, l: number): Launch[] {
+  const { shape, tiling, parameters, batch, activations, positions, trained, turns } = stage;
+  const { width, heads } = shape;
   const size = { heads, headWidth: width / heads };
-  const weights = (name: string) => parameters.weights(`${l}.${name}`);
   const a = activations.layers[l]!;
-  const output = activations.layers[l + 1]?.input ?? activations.output;
   const project = matmulNt({ m: 3 * width, k: width }, tiling, 'plain', 'n');
-  const out = matmulNt({ m: width, k: width }, tiling, 'residual', 'n');
-  const up = matmulNt({ m: hidden, k: width }, tiling, 'gelu', 'n');
-  const down = matmulNt({ m: width, k: hidden }, tiling, 'residual', 'n');
-  const norm = kernels.rmsNorm(width, 'n');
+  const norm = parameters.weights(`${l}.norm1`);
+  const rest = restOf(stage, l);
+  const gather = (all: GPUBuffer, some: GPUBuffer) =>
+    launch(kernels.embedGather(width, 'trained'), trained, batch.field('rows'), all, some);
   return [
-    launch(norm, positions, a.input, weights('norm1'), a.normed1, a.inverse1),
-    launch(project, positions, a.normed1, weights('qkv'), a.qkv),
+    launch(kernels.rmsNorm(width, 'n'), positions, a.input, norm, a.normed1, a.inverse1),
+    launch(project, positions, a.normed1, parameters.weights(`${l}.qkv`), a.qkv),
     launch(kernels.rotary(size, 'n', 1), positions, batch.field('positions'), turns, a.qkv),
     launch(
       kernels.attention(size, stage.attentionTiling, 'n'),
@@ -79,9 +90,25 @@ function layerLaunches(stage: Stage, l: number): Launch[] {
       a.o,
       a.lse,
     ),
-    launch(out, positions, a.o, weights('out'), a.middle, a.input),
-    launch(norm, positions, a.middle, weights('norm2'), a.normed2, a.inverse2),
-    launch(up, positions, a.normed2, weights('up'), a.before, a.activated),
-    launch(down, positions, a.activated, weights('down'), output, a.middle),
+    ...(rest.o === a.o ? [] : [gather(a.o, rest.o), gather(a.input, rest.input)]),
+  ];
+}
+
+/** The output projection and the MLP. */
+function mlpLaunches(stage: Stage, l: number): Launch[] {
+  const { shape, tiling, parameters, activations } = stage;
+  const { width, hidden } = shape;
+  const weights = (name: string) => parameters.weights(`${l}.${name}`);
+  const a = activations.layers[l]!;
+  const { dims, rows, o, input } = restOf(stage, l);
+  const output = activations.layers[l + 1]?.input ?? activations.output;
+  const out = matmulNt({ m: width, k: width }, tiling, 'residual', rows);
+  const up = matmulNt({ m: hidden, k: width }, tiling, 'gelu', rows);
+  const down = matmulNt({ m: width, k: hidden }, tiling, 'residual', rows);
+  return [
+    launch(out, dims, o, weights('out'), a.middle, input),
+    launch(kernels.rmsNorm(width, rows), dims, a.middle, weights('norm2'), a.normed2, a.inverse2),
+    launch(up, dims, a.normed2, weights('up'), a.before, a.activated),
+    launch(down, dims, a.activated, weights('down'), output, a.middle),
   ];
 }

@@ -14,6 +14,7 @@ import normBackwardSource from '../../../shaders/rms_norm_backward.wgsl?raw';
 import normGainSource from '../../../shaders/rms_norm_gain.wgsl?raw';
 import rotarySource from '../../../shaders/rotary.wgsl?raw';
 import sampleSource from '../../../shaders/sample.wgsl?raw';
+import spreadSource from '../../../shaders/spread_rows.wgsl?raw';
 import summarySource from '../../../shaders/step_summary.wgsl?raw';
 import type { Kernel, Slicing } from '../../gpu/matmul.ts';
 import { type Constants, wgsl } from '../../gpu/wgsl.ts';
@@ -29,28 +30,32 @@ function kernel(label: string, source: string, constants: Constants, threads: Ke
   return { label, code: wgsl(source, constants), threads };
 }
 
-/** Bindings: dims, tokens, embed, x. */
+/** Bindings: dims, tokens (or any list of rows), embed (or any array of rows), x. */
 export const embedGather = (d: number, rows: string): Kernel =>
   kernel('embed_gather', gatherSource, { D4: d / 4 }, (s) => (s[rows]! * d) / 4);
+
+/** Bindings: dims, places, x, y. */
+export const spreadRows = (d: number, rows: string): Kernel =>
+  kernel('spread_rows', spreadSource, { D4: d / 4 }, (s) => (s[rows]! * d) / 4);
 
 /** Bindings: dims (with `distinct`), distinct, bounds, order, dx, dE. */
 export const embedScatter = (d: number): Kernel =>
   kernel('embed_scatter', scatterSource, { D4: d / 4 }, (s) => (s.distinct! * d) / 4);
 
-/** Bindings: dims, x, gain, y, inverse and, where `listed`, the row list. */
-export const rmsNorm = (d: number, rows: string, listed = false): Kernel =>
-  kernel('rms_norm', normSource, { D4: d / 4, ROWS: listed }, (s) => s[rows]!);
+/** Bindings: dims, x, gain, y, inverse. */
+export const rmsNorm = (d: number, rows: string): Kernel =>
+  kernel('rms_norm', normSource, { D4: d / 4 }, (s) => s[rows]!);
 
-/** Bindings: dims, x, gain, dy, inverse, dx and, where `listed`, the row list. */
-export const rmsNormBackward = (d: number, rows: string, listed = false): Kernel =>
-  kernel('rms_norm_backward', normBackwardSource, { D4: d / 4, ROWS: listed }, (s) => s[rows]!);
+/** Bindings: dims, x, gain, dy, inverse, dx. */
+export const rmsNormBackward = (d: number, rows: string): Kernel =>
+  kernel('rms_norm_backward', normBackwardSource, { D4: d / 4 }, (s) => s[rows]!);
 
-/** Bindings: dims, x, dy, inverse, d_gain (sliced) and, where `listed`, the row list. */
-export const rmsNormGain = (d: number, slicing: Slicing, listed = false): Kernel =>
+/** Bindings: dims, x, dy, inverse, d_gain (sliced). */
+export const rmsNormGain = (d: number, slicing: Slicing): Kernel =>
   kernel(
     'rms_norm_gain',
     normGainSource,
-    { D4: d / 4, SLICES: slicing.slices, STRIDE4: slicing.stride / 4, ROWS: listed },
+    { D4: d / 4, SLICES: slicing.slices, STRIDE4: slicing.stride / 4 },
     () => (slicing.slices * d) / 4,
   );
 
