@@ -20,6 +20,7 @@ export interface GraphLayout {
 /** Width of a letter and height of a node at scale 1. */
 const LETTER = 7.2;
 const HEIGHT = 34;
+const MARGIN = 20;
 const MOST_NODES = 120;
 const MOST_EDGES = 360;
 
@@ -35,63 +36,78 @@ function strongest<T>(items: readonly T[], most: number, score: (item: T) => num
 
 /** Letters of a node's label: the tool, and below it the arguments in smaller type, cut after 26. */
 function letters({ tool, configuration }: GraphNode): number {
-  return Math.max(tool.length, Math.min(26, configuration.join(', ').length) * 0.8);
+  return Math.max(tool.length, Math.min(26, configuration.join(', ').length) * 0.72);
 }
 
-/** Layers of the graph from top to bottom (Sugiyama's method, by dagre). Self-loops get a small bow at the node. */
-export function layoutGraph(graph: ToolGraph): GraphLayout {
-  const picture = new Graph({ directed: true, multigraph: true });
-  picture.setGraph({ rankdir: 'TB', nodesep: 18, ranksep: 46, edgesep: 8, marginx: 24, marginy: 20 });
-  picture.setDefaultEdgeLabel(() => ({}));
+/** A picture's measure: how large it can be shown in the room there is, and then how little paper it takes. */
+function fitness(layout: GraphLayout, room: number): number {
+  return Math.min(room / layout.width, (0.85 * room) / layout.height, 1);
+}
 
+/**
+ * Layers of the graph (Sugiyama's method, by dagre), downwards or to the right, whichever shows larger; tools that no
+ * drawn edge touches stand in rows below. Self-loops get a small bow at the node.
+ * @param room width of the page's picture in pixels.
+ */
+export function layoutGraph(graph: ToolGraph, room: number): GraphLayout {
   const nodes = strongest(graph.nodes, MOST_NODES, (node) => node.calls);
   const shown = new Set(nodes.map((index) => graph.nodes[index]?.id));
   const linked = graph.edges
     .map((edge, index) => ({ edge, index }))
     .filter(({ edge }) => shown.has(edge.from) && shown.has(edge.to));
-  const edges = strongest(linked, MOST_EDGES, ({ edge }) => edge.count).map(
-    (i) => linked[i] as { edge: GraphEdge; index: number },
-  );
+  const edges = strongest(linked, MOST_EDGES, ({ edge }) => edge.count).map((i) => linked[i] as Drawn);
+  const down = draw(graph, nodes, edges, 'TB', room);
+  const right = draw(graph, nodes, edges, 'LR', room);
+  return fitness(right, room) > fitness(down, room) ? right : down;
+}
 
+interface Drawn {
+  edge: GraphEdge;
+  index: number;
+}
+type Placed = GraphLayout['nodes'][number];
+
+function draw(
+  graph: ToolGraph,
+  nodes: readonly number[],
+  edges: readonly Drawn[],
+  rankdir: 'TB' | 'LR',
+  room: number,
+): GraphLayout {
+  const picture = new Graph({ directed: true, multigraph: true });
+  const [nodesep, ranksep] = rankdir === 'TB' ? [14, 36] : [11, 30];
+  picture.setGraph({ rankdir, nodesep, ranksep, edgesep: 8, marginx: MARGIN, marginy: MARGIN });
+  picture.setDefaultEdgeLabel(() => ({}));
+  const touched = new Set(edges.flatMap(({ edge }) => [edge.from, edge.to]));
   const most = Math.max(1, ...graph.nodes.map((node) => node.calls));
-  for (const index of nodes) {
-    const node = graph.nodes[index];
-    if (!node) continue;
-    const scale = 0.85 + 0.5 * Math.sqrt(node.calls / most);
-    picture.setNode(String(node.id), {
-      width: (letters(node) * LETTER + 18) * scale,
-      height: HEIGHT * scale,
-    });
+  const sizes = nodes.map((index) => sizeOf(graph.nodes[index] as GraphNode, index, most));
+  const alone = sizes.filter(({ index }) => !touched.has(graph.nodes[index]?.id ?? -1));
+  for (const { index, width, height } of sizes) {
+    const id = graph.nodes[index]?.id ?? -1;
+    if (touched.has(id)) picture.setNode(String(id), { width, height });
   }
   for (const { edge, index } of edges) {
     if (edge.from !== edge.to) {
       picture.setEdge(String(edge.from), String(edge.to), { weight: 1 + 4 * edge.weight }, String(index));
     }
   }
-  layout(picture);
+  if (touched.size > 0) layout(picture);
 
-  const at = (id: number) =>
-    picture.node(String(id)) as { x: number; y: number; width: number; height: number };
-  const bow = (id: number): Point[] => {
-    const { x, y, width } = at(id);
-    const right = x + width / 2;
-    return [
-      { x: right, y: y - 6 },
-      { x: right + 16, y: y - 12 },
-      { x: right + 16, y: y + 12 },
-      { x: right, y: y + 6 },
-    ];
-  };
-  const { width = 0, height = 0 } = picture.graph();
+  const at = (id: number) => picture.node(String(id)) as Placed;
+  const { width: wide = 0, height: high = 0 } = touched.size > 0 ? picture.graph() : {};
+  const rows = inRows(alone, Math.max(wide, room), Math.max(MARGIN, high));
+  const placed = sizes
+    .filter(({ index }) => touched.has(graph.nodes[index]?.id ?? -1))
+    .map((size) => {
+      const { x, y } = at(graph.nodes[size.index]?.id ?? -1);
+      return { ...size, x, y };
+    });
   return {
-    width: Math.max(1, Math.ceil(width)),
-    height: Math.max(1, Math.ceil(height)),
-    nodes: nodes.map((index) => {
-      const { x, y, width, height } = at(graph.nodes[index]?.id ?? 0);
-      return { index, x, y, width, height };
-    }),
+    width: Math.ceil(Math.max(wide, ...rows.map((node) => node.x + node.width / 2 + MARGIN), 1)),
+    height: Math.ceil(Math.max(high, ...rows.map((node) => node.y + node.height / 2 + MARGIN), 1)),
+    nodes: [...placed, ...rows].sort((a, b) => a.index - b.index),
     edges: edges.map(({ edge, index }) => {
-      if (edge.from === edge.to) return { index, points: bow(edge.from) };
+      if (edge.from === edge.to) return { index, points: bow(at(edge.from)) };
       const { points } = picture.edge(String(edge.from), String(edge.to), String(index)) as {
         points: Point[];
       };
@@ -99,4 +115,38 @@ export function layoutGraph(graph: ToolGraph): GraphLayout {
     }),
     hidden: { nodes: graph.nodes.length - nodes.length, edges: graph.edges.length - edges.length },
   };
+}
+
+function sizeOf(node: GraphNode, index: number, most: number): Placed {
+  const scale = 0.9 + 0.45 * Math.sqrt(node.calls / most);
+  return { index, x: 0, y: 0, width: (letters(node) * LETTER + 13) * scale, height: HEIGHT * scale };
+}
+
+/** A loop beside a node. */
+function bow({ x, y, width }: Placed): Point[] {
+  const right = x + width / 2;
+  return [
+    { x: right, y: y - 6 },
+    { x: right + 16, y: y - 12 },
+    { x: right + 16, y: y + 12 },
+    { x: right, y: y + 6 },
+  ];
+}
+
+/** Nodes side by side, in as many rows as the width asks for. */
+function inRows(nodes: readonly Placed[], width: number, top: number): Placed[] {
+  let x = MARGIN;
+  let y = top;
+  let deepest = 0;
+  return nodes.map((node) => {
+    if (x > MARGIN && x + node.width + MARGIN > width) {
+      x = MARGIN;
+      y += deepest + 10;
+      deepest = 0;
+    }
+    const placed = { ...node, x: x + node.width / 2, y: y + node.height / 2 };
+    x += node.width + 12;
+    deepest = Math.max(deepest, node.height);
+    return placed;
+  });
 }

@@ -25,7 +25,7 @@ const api = {
       ),
     ),
   recording: (address: string) => carry(() => streams.open(readRecording(address))),
-  layout: (graph: ToolGraph) => carry(() => layoutGraph(graph)),
+  layout: (graph: ToolGraph, room: number) => carry(() => layoutGraph(graph, room)),
   next: (id: number) => carry(() => streams.next(id)),
   close: (id: number) => carry(() => streams.close(id)),
 };

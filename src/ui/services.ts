@@ -19,8 +19,8 @@ export interface DroppedFile extends TraceSource {
 /** The lab's services as the page has them, and what only a page needs. */
 export interface PageServices extends Services {
   mine(files: DroppedFile[]): AsyncIterable<MineEvent>;
-  /** Where the nodes and edges of a graph's picture lie. */
-  layout(graph: ToolGraph): Promise<GraphLayout>;
+  /** Where the nodes and edges of a graph's picture lie, for a page that has `room` pixels of width. */
+  layout(graph: ToolGraph, room: number): Promise<GraphLayout>;
   /** Where policies will run. */
   probe(): Promise<DeviceProbe>;
   /** A recorded run: its head, then its events; nothing where the file is absent. */
@@ -131,7 +131,7 @@ export function workerServices(
     prepare: (spec) => pull<PrepareEvent>(walk(), walk().prepare(spec)),
     verify,
     learn,
-    layout: async (graph) => unwrap(await walk().layout(graph)),
+    layout: async (graph, room) => unwrap(await walk().layout(graph, room)),
     probe: async () => unwrap(await policy().probe()),
     recording: (address) => pull<RecordingHead | RunEvent>(walk(), walk().recording(address)),
   };

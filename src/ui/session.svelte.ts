@@ -7,6 +7,7 @@ import type { RunEvent } from '../lab/services.ts';
 import type { Method, RunSpec } from '../methods/method.ts';
 import type { LabStore, Restore, RunRecord } from '../store/model.ts';
 import { Draft } from './bench/draft.svelte.ts';
+import { pictureRoom } from './graph/geometry.ts';
 import { pickWalk, WalkPlayer } from './graph/walk-player.svelte.ts';
 import { WorkClock } from './run/clock.ts';
 import { Frames } from './run/frames.ts';
@@ -300,7 +301,7 @@ export class Session {
   }
 
   async #draw(graph: Extract<RunEvent, { type: 'graph' }>['graph'], turn: number): Promise<void> {
-    const layout = await this.#services.layout(graph);
+    const layout = await this.#services.layout(graph, pictureRoom());
     if (turn === this.#turn) this.layout = layout;
   }
 

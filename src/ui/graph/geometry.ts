@@ -26,3 +26,8 @@ export function readingOrder(layout: GraphLayout): number[] {
 export function cut(text: string, most: number): string {
   return text.length > most ? `${text.slice(0, most - 1)}…` : text;
 }
+
+/** Width in pixels that a graph's picture has on this page: that of the stage, and never less than can be read. */
+export function pictureRoom(): number {
+  return Math.max(480, document.getElementById('stage')?.clientWidth ?? 0);
+}

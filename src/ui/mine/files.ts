@@ -41,6 +41,8 @@ async function collect(entry: FileSystemEntry, into: DroppedFile[]): Promise<voi
 export async function droppedFiles(transfer: DataTransfer): Promise<DroppedFile[]> {
   // Entries must be taken before the first wait: the browser empties the list afterwards.
   const entries = [...transfer.items].flatMap((item) => item.webkitGetAsEntry() ?? []);
+  const plain = [...transfer.files];
+  if (entries.length === 0) return plain.slice(0, MOST_FILES).map((file) => asDropped(file.name, file));
   const found: DroppedFile[] = [];
   for (const entry of entries) await collect(entry, found);
   return found.sort((a, b) => (a.path < b.path ? -1 : 1));

@@ -2,6 +2,7 @@ import type { GraphLayout } from '../../../workers/layout.ts';
 import type { MineEvent } from '../../lab/services.ts';
 import type { SourceCounts, ToolGraph } from '../../task/model.ts';
 import type { Rejection } from '../../trace/model.ts';
+import { pictureRoom } from '../graph/geometry.ts';
 import { Frames } from '../run/frames.ts';
 import type { DroppedFile, PageServices } from '../services.ts';
 import { sentence } from '../words.ts';
@@ -44,7 +45,8 @@ export class Mining {
         await frames.breathe();
       }
       this.state = 'done';
-      if (this.graph && this.graph.nodes.length > 0) this.layout = await this.#services.layout(this.graph);
+      if (this.graph && this.graph.nodes.length > 0)
+        this.layout = await this.#services.layout(this.graph, pictureRoom());
     } catch (error) {
       if (turn !== this.#reading) return;
       this.state = 'failed';

@@ -1,0 +1,119 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright';
+import { type PreviewServer, preview } from 'vite';
+import { buildPage } from '../../tools/build.mjs';
+
+export const CHROMIUM = process.env.CHROMIUM_PATH ?? '/usr/bin/chromium';
+export const hasChromium = existsSync(CHROMIUM);
+
+const FLAGS = [
+  '--no-sandbox',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+  '--disable-quic',
+];
+
+/** The built page, served under a sub-path as a static host would, and a browser. */
+export interface Lab {
+  address: string;
+  browser: Browser;
+  close(): Promise<void>;
+}
+
+/** A page with everything that went wrong on it. */
+export interface GuardedPage {
+  context: BrowserContext;
+  page: Page;
+  /** Console errors, uncaught errors, violations of the content security policy. */
+  faults: string[];
+  /** Requests to other origins. */
+  foreign: string[];
+}
+
+/** Builds and serves the page. @param gpu whether the browser offers WebGPU; without it the float64 twins train. */
+export async function openLab(options: { gpu: boolean }): Promise<Lab> {
+  await buildPage();
+  const root = fileURLToPath(new URL('../..', import.meta.url));
+  const server: PreviewServer = await preview({
+    root,
+    base: '/lab/',
+    logLevel: 'silent',
+    preview: { host: 'localhost', port: 0, open: false },
+  });
+  const browser = await chromium.launch({
+    executablePath: CHROMIUM,
+    args: options.gpu ? ['--enable-unsafe-webgpu', ...FLAGS] : FLAGS,
+  });
+  return {
+    address: server.resolvedUrls?.local[0] ?? '',
+    browser,
+    close: async () => {
+      await browser.close();
+      await server.close();
+    },
+  };
+}
+
+/** A fresh profile with one page, watched. */
+export async function openPage(lab: Lab, fragment = '', context?: BrowserContext): Promise<GuardedPage> {
+  const own = context ?? (await lab.browser.newContext({ viewport: { width: 1440, height: 900 } }));
+  const page = await own.newPage();
+  const faults: string[] = [];
+  const foreign: string[] = [];
+  page.on('console', (message) => {
+    // The recorded run is optional: a host without it answers 404, which Chromium reports as an error by itself.
+    if (message.type() === 'error' && !message.location().url.includes('/recorded/'))
+      faults.push(message.text());
+  });
+  page.on('pageerror', (error) => faults.push(error.message));
+  page.on('request', (request) => {
+    const url = new URL(request.url());
+    if (/^https?:$/.test(url.protocol) && url.origin !== new URL(lab.address).origin)
+      foreign.push(request.url());
+  });
+  await page.addInitScript(() => {
+    document.addEventListener('securitypolicyviolation', (event) =>
+      console.error(`CSP: ${event.violatedDirective} ${event.blockedURI}`),
+    );
+  });
+  page.on('dialog', (dialog) => void dialog.accept());
+  await page.goto(lab.address + fragment);
+  await page.getByRole('heading', { level: 1 }).waitFor();
+  return { context: own, page, faults, foreign };
+}
+
+/** A configuration that runs in seconds. */
+export function tiny(settings: Record<string, number> = {}): string {
+  const all = {
+    trajectories: 100,
+    tasks: 60,
+    heldOut: 20,
+    steps: 20,
+    tokens: 256,
+    evaluateEvery: 20,
+    ...settings,
+  };
+  const fields = Object.entries(all).map(([key, value]) => `set.${key}=${value}`);
+  return `#/toolspace?v=1&preset=micro&seed=3&set.width=32&set.layers=1&${fields.join('&')}`;
+}
+
+export const runButton = (page: Page) => page.getByRole('button', { name: /^Train / });
+export const logText = (page: Page) => page.getByRole('log', { name: 'Run log' });
+
+/** Waits for a line of the run's log. */
+export async function untilLogged(page: Page, line: RegExp, timeout = 90_000): Promise<void> {
+  await logText(page).getByText(line).first().waitFor({ timeout });
+}
+
+/** What the page exports of the newest stored run. */
+export async function exported(
+  page: Page,
+): Promise<{ run: Record<string, unknown>; events: Record<string, unknown>[] }> {
+  const [file] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('button', { name: 'JSON' }).first().click(),
+  ]);
+  return JSON.parse(readFileSync(await file.path(), 'utf8'));
+}
