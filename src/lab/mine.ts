@@ -1,3 +1,4 @@
+import { countSources } from '../task/graph/graph.ts';
 import { GraphMiner } from '../task/graph/miner.ts';
 import { callsOf } from '../trace/model.ts';
 import { readTraces } from '../trace/read.ts';
@@ -13,7 +14,16 @@ export async function* mineFiles(
   const total = files.reduce((sum, file) => sum + file.size, 0);
   let before = 0;
   for (const file of files) {
-    const row = { type: 'file' as const, path: file.path, format: '', trajectories: 0, calls: 0, errors: 0 };
+    const row = {
+      type: 'file' as const,
+      path: file.path,
+      format: '',
+      trajectories: 0,
+      withCalls: 0,
+      calls: 0,
+      errors: 0,
+    };
+    const origins = new Set<string>();
     for await (const event of readTraces(file)) {
       if (event.type === 'format') row.format = event.format;
       else if (event.type === 'rejected') yield event;
@@ -22,14 +32,16 @@ export async function* mineFiles(
       else {
         const calls = callsOf(event.trajectory);
         row.trajectories++;
+        if (calls.length > 0) row.withCalls++;
         row.calls += calls.length;
         row.errors += calls.filter((call) => call.error !== null).length;
+        origins.add(event.trajectory.file);
         miner.add(event.trajectory);
       }
     }
     before += file.size;
-    if (row.format) yield row;
+    if (row.format) yield { ...row, origins: [...origins] };
   }
   const graph = miner.finish();
-  yield { type: 'mined', graph, sources: graph.sources, seconds: (clock() - began) / 1000 };
+  yield { type: 'mined', graph, sources: countSources(graph), seconds: (clock() - began) / 1000 };
 }

@@ -16,7 +16,19 @@ export type TraceSource = TraceFile;
 /** What mining somebody's own trace files tells. */
 export type MineEvent =
   | StageProgress
-  | { type: 'file'; path: string; format: string; trajectories: number; calls: number; errors: number }
+  | {
+      type: 'file';
+      path: string;
+      /** Files that its trajectories name as theirs: itself, or those it was gathered from. */
+      origins: string[];
+      format: string;
+      trajectories: number;
+      /** Trajectories with at least one call. */
+      withCalls: number;
+      /** All calls, meta calls included. */
+      calls: number;
+      errors: number;
+    }
   | { type: 'rejected'; rejection: Rejection }
   | { type: 'mined'; graph: ToolGraph; sources: SourceCounts[]; seconds: number };
 

@@ -70,9 +70,11 @@ export interface Cluster {
   tools: string[];
 }
 
-/** Counts of one source, as `lab graph` prints them. */
+/** Counts of one file of a source, over the calls that are mined: meta calls are left out. */
 export interface SourceCounts {
+  /** Format that it was read in. */
   source: string;
+  path: string;
   trajectories: number;
   calls: number;
   pairs: number;

@@ -1,8 +1,12 @@
 import { mineFiles } from '../../lab/mine.ts';
 import type { MineEvent } from '../../lab/services.ts';
-import type { EdgeKind } from '../../task/model.ts';
+import { countEdges } from '../../task/graph/graph.ts';
+import type { EdgeKind, ToolGraph } from '../../task/model.ts';
 import { findFiles } from '../files.ts';
 import type { Command } from '../main.ts';
+
+type FileEvent = Extract<MineEvent, { type: 'file' }>;
+type RejectedEvent = Extract<MineEvent, { type: 'rejected' }>;
 
 const KINDS: EdgeKind[] = ['data', 'state', 'retry'];
 
@@ -16,31 +20,39 @@ export const graph: Command = {
     options: [],
   },
   async run(input, terminal) {
-    const files = findFiles(input.operands);
-    const rejected: Extract<MineEvent, { type: 'rejected' }>['rejection'][] = [];
+    const files: FileEvent[] = [];
+    const rejected: RejectedEvent['rejection'][] = [];
     let mined: Extract<MineEvent, { type: 'mined' }> | undefined;
-    for await (const event of mineFiles(files, () => performance.now())) {
+    for await (const event of mineFiles(findFiles(input.operands), () => performance.now())) {
       if (event.type === 'progress') terminal.progress('reading', event.done, event.total, event.unit);
       else if (event.type === 'rejected') rejected.push(event.rejection);
-      else if (event.type === 'mined') mined = event;
+      else if (event.type === 'file') files.push(event);
+      else mined = event;
     }
     if (!mined) return 1;
-    const { graph: found, sources, seconds } = mined;
+    const { graph: found, seconds } = mined;
+    const sources = files.map((file) => describe(file, found));
     terminal.table(
-      ['source', 'trajectories', 'calls', 'pairs', ...KINDS],
-      sources.map((s) => [s.source, s.trajectories, s.calls, s.pairs, ...KINDS.map((kind) => s.edges[kind])]),
+      ['format', 'trajectories', 'calls', 'pairs', ...KINDS],
+      byFormat(sources).map((row) => [
+        row.format,
+        row.trajectories,
+        row.calls,
+        row.pairs,
+        ...KINDS.map((kind) => row.edges[kind]),
+      ]),
+    );
+    terminal.say(
+      'Pairs of adjacent calls, and how many of them show an edge of each kind; meta calls show none.',
     );
     terminal.say(
       `\n${found.nodes.length} nodes, ${found.edges.length} edges, ${found.clusters.length} clusters in ${seconds.toFixed(2)} s`,
     );
-    for (const one of rejected) terminal.say(`${one.path}: ${one.where}: ${one.reason}`);
-    const edges = Object.fromEntries(
-      KINDS.map((kind) => [kind, found.edges.filter((edge) => edge.kind === kind).length]),
-    );
+    for (const one of rejected) terminal.say([one.path, one.where, one.reason].filter(Boolean).join(': '));
     terminal.result({
-      sources: sources.map((s) => ({ ...s, edges: { ...s.edges } })),
+      sources: sources.map((row) => ({ ...row, edges: { ...row.edges }, mined: { ...row.mined } })),
       nodes: found.nodes.length,
-      edges,
+      edges: countEdges(found),
       clusters: found.clusters.map((cluster) => ({ ...cluster })),
       seconds,
       rejected: rejected.map((one) => ({ ...one })),
@@ -48,3 +60,49 @@ export const graph: Command = {
     return sources.length === 0 && rejected.length > 0 ? 1 : 0;
   },
 };
+
+/** Counts of one file. `calls` and `pairs` are all that it holds; `mined` leaves out meta calls and pairs across callers. */
+interface SourceRow {
+  path: string;
+  format: string;
+  trajectories: number;
+  calls: number;
+  pairs: number;
+  edges: Record<EdgeKind, number>;
+  mined: { calls: number; pairs: number };
+}
+
+function describe({ path, origins, format, withCalls, calls }: FileEvent, found: ToolGraph): SourceRow {
+  const row: SourceRow = {
+    path,
+    format,
+    trajectories: withCalls,
+    calls,
+    pairs: calls - withCalls,
+    edges: { data: 0, state: 0, retry: 0 },
+    mined: { calls: 0, pairs: 0 },
+  };
+  for (const counts of found.sources.filter((one) => origins.includes(one.path))) {
+    row.mined.calls += counts.calls;
+    row.mined.pairs += counts.pairs;
+    for (const kind of KINDS) row.edges[kind] += counts.edges[kind];
+  }
+  return row;
+}
+
+/** The rows of each format together. */
+function byFormat(rows: readonly SourceRow[]): SourceRow[] {
+  const sums = new Map<string, SourceRow>();
+  for (const row of rows) {
+    const sum = sums.get(row.format);
+    if (!sum) {
+      sums.set(row.format, { ...row, edges: { ...row.edges } });
+      continue;
+    }
+    sum.trajectories += row.trajectories;
+    sum.calls += row.calls;
+    sum.pairs += row.pairs;
+    for (const kind of KINDS) sum.edges[kind] += row.edges[kind];
+  }
+  return [...sums.values()];
+}

@@ -4,7 +4,7 @@ import { collectEdges, compareText, type EdgeDraft, witnessAt } from './collect.
 import { type Doubt, judgeOf } from './judge.ts';
 import { hashValue } from './leaves.ts';
 import { KINDS } from './log.ts';
-import type { Mined } from './miner.ts';
+import type { Mined, SourceTally } from './miner.ts';
 import type { FilledOptions } from './options.ts';
 import { configurationOf, isEnumerated, nodeKey, type Slot, strongerEffect } from './tools.ts';
 
@@ -32,16 +32,19 @@ export function assemble(mined: Mined, options: FilledOptions): ToolGraph {
     nodes,
     edges,
     clusters,
-    sources: [...sources.values()].sort((a, b) => (a.source < b.source ? -1 : 1)),
+    sources: [...sources.values()].sort(
+      (a, b) => compareText(a.source, b.source) || compareText(a.path, b.path),
+    ),
     pruned: prunedCounts(doubted, rare),
   };
 }
 
-function sourceCounts(mined: Mined, { loose: look }: FilledOptions): Map<string, SourceCounts> {
-  const counts = new Map<string, SourceCounts>();
-  for (const { source, trajectories, calls, pairs, loose } of mined.sources.values()) {
+function sourceCounts(mined: Mined, { loose: look }: FilledOptions): Map<SourceTally, SourceCounts> {
+  const counts = new Map<SourceTally, SourceCounts>();
+  for (const tally of mined.sources.values()) {
+    const { loose, ...held } = tally;
     const edges = { data: 0, state: 0, retry: 0 };
-    counts.set(source, { source, trajectories, calls, pairs, edges, ...(look === 'off' ? {} : { loose }) });
+    counts.set(tally, { ...held, edges, ...(look === 'off' ? {} : { loose }) });
   }
   return counts;
 }

@@ -2,7 +2,7 @@ import { hash53 } from '../../base/hash.ts';
 import type { EdgeKind, GraphEdge, Witness } from '../model.ts';
 import type { Doubt, Judge } from './judge.ts';
 import { blankEvidence, type Evidence, KINDS } from './log.ts';
-import type { Mined } from './miner.ts';
+import type { Mined, SourceTally } from './miner.ts';
 import type { FilledOptions } from './options.ts';
 
 /** A piece of evidence that stands for its pair, with the hash by which witnesses are chosen. */
@@ -45,17 +45,14 @@ export function collectEdges(
   places: Places,
   judge: Judge,
   options: FilledOptions,
-  tell: (source: string, kind: EdgeKind) => void,
+  tell: (source: SourceTally, kind: EdgeKind) => void,
 ): Collected {
   const counts = new Map<number, number>();
   const doubts = new Map<number, Map<Doubt, number>>();
   eachPair(mined, places, judge, (key, e, rows, doubt) => {
     if (rows.length > 0) {
       counts.set(key, (counts.get(key) ?? 0) + 1);
-      tell(
-        (mined.origins[e.trajectory] as Mined['origins'][number]).source.source,
-        KINDS[e.kind] as EdgeKind,
-      );
+      tell((mined.origins[e.trajectory] as Mined['origins'][number]).source, KINDS[e.kind] as EdgeKind);
     } else if (doubt) {
       const held = doubts.get(key) ?? new Map<Doubt, number>();
       held.set(doubt, (held.get(doubt) ?? 0) + 1);

@@ -1,6 +1,6 @@
 import { hashHex } from '../../base/hash.ts';
 import { canonicalJson, type Json } from '../../base/json.ts';
-import type { EdgeKind, GraphEdge, GraphNode, ToolGraph, Witness } from '../model.ts';
+import type { EdgeKind, GraphEdge, GraphNode, SourceCounts, ToolGraph, Witness } from '../model.ts';
 
 /** Edges that leave a node, the likeliest first; of one kind where one is given. */
 export function edgesFrom(graph: ToolGraph, node: number, kind?: EdgeKind): GraphEdge[] {
@@ -36,6 +36,24 @@ export function countEdges(graph: ToolGraph): Record<EdgeKind, number> {
   const counts = { data: 0, state: 0, retry: 0 };
   for (const edge of graph.edges) counts[edge.kind]++;
   return counts;
+}
+
+/** Counts of the files of each source together, `path` empty, in order of their names. */
+export function countSources(graph: ToolGraph): SourceCounts[] {
+  const together = new Map<string, SourceCounts>();
+  for (const file of graph.sources) {
+    const sum = together.get(file.source);
+    if (!sum) {
+      together.set(file.source, { ...file, path: '', edges: { ...file.edges } });
+      continue;
+    }
+    sum.trajectories += file.trajectories;
+    sum.calls += file.calls;
+    sum.pairs += file.pairs;
+    for (const kind of ['data', 'state', 'retry'] as const) sum.edges[kind] += file.edges[kind];
+    if (sum.loose !== undefined) sum.loose += file.loose ?? 0;
+  }
+  return [...together.values()];
 }
 
 /** Digest of a graph: equal graphs, equal text of 14 digits, on every machine. */

@@ -17,9 +17,10 @@ export interface Origin {
   source: SourceTally;
 }
 
-/** What one source holds, before anything is decided. */
+/** What one file of a source holds, before anything is decided. */
 export interface SourceTally {
   source: string;
+  path: string;
   trajectories: number;
   calls: number;
   pairs: number;
@@ -39,6 +40,7 @@ export interface Mined {
   texts: Interner;
   bindings: BindingKey[];
   origins: Origin[];
+  /** By source and file. */
   sources: Map<string, SourceTally>;
   /** Results of a tool that hold a value, by `mixKey(hash, tool)`. */
   held: Counts;
@@ -116,10 +118,11 @@ export class GraphMiner {
   }
 
   #open(trajectory: Trajectory, source: string): SourceTally {
-    let tally = this.#mined.sources.get(source);
+    const key = JSON.stringify([source, trajectory.file]);
+    let tally = this.#mined.sources.get(key);
     if (!tally) {
-      tally = { source, trajectories: 0, calls: 0, pairs: 0, loose: 0 };
-      this.#mined.sources.set(source, tally);
+      tally = { source, path: trajectory.file, trajectories: 0, calls: 0, pairs: 0, loose: 0 };
+      this.#mined.sources.set(key, tally);
     }
     tally.trajectories++;
     this.#mined.origins.push({

@@ -98,8 +98,8 @@ const same = (count: number): Comparison => ({ mined: count, naive: count, ours:
  * The figures of the table, for data, loose, state, retry, against the counter of `naive.ts`, which follows its words: tau-bench
  * 130 136 18 5 (here 136 136 18 7), tau2-bench 214 228 21 11 (214 229 21 11), livemcpbench 12 33 58 23 (12 32 58 22),
  * api-bank 75 76 6 0 (73 76 0 0; the six states are one authorisation token in two calls: it says who calls, not what is written, and
- * the miner counts it as `unidentified`), claude-code 13 38 33 17 (4 20 33 17; the table also searched the structured
- * copy of results that the transcript keeps beside what the agent saw).
+ * the miner counts it as `unidentified`), claude-code 13 38 33 17 (4 20 33 17; searching the structured copy
+ * of results that the transcript keeps beside what the agent saw gives 8, and how the table came to 13 is not known).
  */
 const EXPECTED: Record<string, Record<EdgeKind, Comparison> & { loose: number }> = {
   'tau-bench': {
