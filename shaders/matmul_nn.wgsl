@@ -3,6 +3,7 @@
 // gelu' = s + u·s·(1 − s)·2√(2/π)·(1 + 3·0.044715·u²).
 // K is a multiple of 4; rows of A have 4·M4 ≥ M columns, those from M on are 0. A thread makes a tile of ROWS rows ×
 // COLS4 vec4 columns in registers; no barrier and no shared memory.
+// Sizes come as a uniform, so that one compilation serves every layer.
 // With SUBGROUPS (where a subgroup is 4 lanes, as in SwiftShader, and a load costs as much as ten products), each lane
 // loads a quarter of B's tile and the others have it by broadcast.
 //! if SUBGROUPS
@@ -10,7 +11,9 @@ enable subgroups;
 diagnostic(off, subgroup_uniformity);
 //! end
 struct Dims { n: u32, chunk: u32 }
+struct Size { m: u32, k4: u32, m4: u32, tiles: u32, row_tiles: u32, stride4: u32 }
 @group(0) @binding(0) var<uniform> dims: Dims;
+@group(0) @binding(SIZE_SLOT) var<uniform> size: Size;
 @group(0) @binding(1) var<storage, read> a: array<vec4f>;
 @group(0) @binding(2) var<storage, read> b: array<vec4f>;
 @group(0) @binding(3) var<storage, read_write> c: array<vec4f>;
@@ -35,31 +38,32 @@ fn main(
   //! if SUBGROUPS
   // Four lanes hold the same columns of neighbouring tiles of rows; they leave together.
   let quad = t / 4;
-  let row = (quad / TILES * 4 + t % 4) * ROWS;
-  if (quad / TILES * 4 * ROWS >= dims.n) { return; }
-  let column = quad % TILES * COLS4;
+  let row = (quad / size.tiles * 4 + t % 4) * ROWS;
+  if (quad / size.tiles * 4 * ROWS >= dims.n) { return; }
+  let column = quad % size.tiles * COLS4;
   //! end
   //! if !SUBGROUPS
-  let row = t / TILES * ROWS;
+  let row = t / size.tiles * ROWS;
   if (row >= dims.n) { return; }
-  let column = t % TILES * COLS4;
+  let column = t % size.tiles * COLS4;
   //! end
   let last = dims.n - 1;
+  let last_m = size.m - 1;
   //! repeat i ROWS
-  let a_row$i = min(row + $i, last) * M4;
+  let a_row$i = min(row + $i, last) * size.m4;
   //! repeat j COLS4
   var c$i_$j = vec4f();
   //! end
   //! end
   //! repeat j COLS4
-  let b_column$j = min(column + $j, K4 - 1);
+  let b_column$j = min(column + $j, size.k4 - 1);
   //! end
-  for (var m = 0u; m < M4; m++) {
+  for (var m = 0u; m < size.m4; m++) {
     //! repeat i ROWS
     let a$i = a[a_row$i + m];
     //! end
     //! if SUBGROUPS
-    let shared_row = min(m * 4 + lane, LAST) * K4;
+    let shared_row = min(m * 4 + lane, last_m) * size.k4;
     //! repeat j COLS4
     let shared_b$j = b[shared_row + b_column$j];
     //! end
@@ -67,7 +71,7 @@ fn main(
     //! repeat q 4
     {
       //! if !SUBGROUPS
-      let b_row = min(m * 4 + $q, LAST) * K4;
+      let b_row = min(m * 4 + $q, last_m) * size.k4;
       //! end
       //! repeat j COLS4
       //! if SUBGROUPS
@@ -85,11 +89,9 @@ fn main(
   }
   //! repeat i ROWS
   if (row + $i < dims.n) {
-    let at = (row + $i) * K4 + column;
+    let at = (row + $i) * size.k4 + column;
     //! repeat j COLS4
-    //! if RAGGED
-    if (column + $j < K4)
-    //! end
+    if (column + $j < size.k4)
     {
       //! if ACCUMULATE
       c[at + $j] += c$i_$j;

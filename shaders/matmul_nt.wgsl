@@ -2,6 +2,7 @@
 // GELU also writes gelu(C), gelu(x) = x·σ(2√(2/π)·(x + 0.044715·x³)) (Hendrycks & Gimpel 2016, section 2).
 // K is a multiple of 4; rows of C have 4·M4 ≥ M columns, those from M on hold no meaning. A thread makes a tile of
 // ROWS rows × COLS4 vec4 columns in registers; no barrier and no shared memory, loads are whole vec4s along K.
+// Sizes come as a uniform, so that one compilation serves every layer.
 // With SUBGROUPS (where a subgroup is 4 lanes, as in SwiftShader, and a load costs as much as ten products), each lane
 // loads a quarter of B's tile and the others have it by broadcast.
 //! if SUBGROUPS
@@ -9,7 +10,9 @@ enable subgroups;
 diagnostic(off, subgroup_uniformity);
 //! end
 struct Dims { n: u32, chunk: u32 }
+struct Size { m: u32, k4: u32, m4: u32, tiles: u32, row_tiles: u32, stride4: u32 }
 @group(0) @binding(0) var<uniform> dims: Dims;
+@group(0) @binding(SIZE_SLOT) var<uniform> size: Size;
 @group(0) @binding(1) var<storage, read> a: array<vec4f>;
 @group(0) @binding(2) var<storage, read> b: array<vec4f>;
 @group(0) @binding(3) var<storage, read_write> c: array<vec4f>;
@@ -36,34 +39,35 @@ fn main(
   //! if SUBGROUPS
   // Four lanes hold the same columns of neighbouring tiles of rows; they leave together.
   let quad = t / 4;
-  let row = (quad / TILES * 4 + t % 4) * ROWS;
-  if (quad / TILES * 4 * ROWS >= dims.n) { return; }
-  let column = quad % TILES * COLS4;
+  let row = (quad / size.tiles * 4 + t % 4) * ROWS;
+  if (quad / size.tiles * 4 * ROWS >= dims.n) { return; }
+  let column = quad % size.tiles * COLS4;
   //! end
   //! if !SUBGROUPS
-  let row = t / TILES * ROWS;
+  let row = t / size.tiles * ROWS;
   if (row >= dims.n) { return; }
-  let column = t % TILES * COLS4;
+  let column = t % size.tiles * COLS4;
   //! end
   let last = dims.n - 1;
+  let last_m = size.m - 1;
   //! repeat i ROWS
-  let a_row$i = min(row + $i, last) * K4;
+  let a_row$i = min(row + $i, last) * size.k4;
   //! repeat j COLS4
   var c$i_$j = vec4f();
   //! end
   //! end
   //! repeat j COLS4
   //! if SUBGROUPS
-  let b_row$j = min((column + $j) * 4 + lane, LAST) * K4;
+  let b_row$j = min((column + $j) * 4 + lane, last_m) * size.k4;
   //! end
   //! if !SUBGROUPS
-  let b_row$j_0 = min((column + $j) * 4, LAST) * K4;
-  let b_row$j_1 = min((column + $j) * 4 + 1, LAST) * K4;
-  let b_row$j_2 = min((column + $j) * 4 + 2, LAST) * K4;
-  let b_row$j_3 = min((column + $j) * 4 + 3, LAST) * K4;
+  let b_row$j_0 = min((column + $j) * 4, last_m) * size.k4;
+  let b_row$j_1 = min((column + $j) * 4 + 1, last_m) * size.k4;
+  let b_row$j_2 = min((column + $j) * 4 + 2, last_m) * size.k4;
+  let b_row$j_3 = min((column + $j) * 4 + 3, last_m) * size.k4;
   //! end
   //! end
-  for (var k = 0u; k < K4; k++) {
+  for (var k = 0u; k < size.k4; k++) {
     //! repeat i ROWS
     let a$i = a[a_row$i + k];
     //! end
@@ -90,11 +94,9 @@ fn main(
   }
   //! repeat i ROWS
   if (row + $i < dims.n) {
-    let at = (row + $i) * M4 + column;
+    let at = (row + $i) * size.m4 + column;
     //! repeat j COLS4
-    //! if RAGGED
-    if (column + $j < M4)
-    //! end
+    if (column + $j < size.m4)
     {
       //! if RESIDUAL
       c[at + $j] = residual[at + $j] + c$i_$j;

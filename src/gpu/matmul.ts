@@ -2,13 +2,15 @@ import nnSource from '../../shaders/matmul_nn.wgsl?raw';
 import ntSource from '../../shaders/matmul_nt.wgsl?raw';
 import tnSource from '../../shaders/matmul_tn.wgsl?raw';
 import type { Threads } from './plan.ts';
-import { wgsl } from './wgsl.ts';
+import { type Constants, wgsl } from './wgsl.ts';
 
 /** A kernel's text and thread count, still without its buffers. */
 export interface Kernel {
   label: string;
   code: string;
   threads: Threads;
+  /** Words of a constant uniform, bound after the kernel's other bindings. */
+  constants?: readonly number[];
 }
 
 /** Register tile of one thread: rows, and columns in vec4s at most; invocations in a workgroup. */
@@ -29,12 +31,8 @@ export function tilingFor(report: { software: boolean; quads: boolean }): Tiling
   return { rows: 8, columns4: 4, workgroup: 16, subgroups: report.quads };
 }
 
-/** Columns of a tile: the most, up to `most`, that leave no more than a tenth of the tiles' room unused. */
-function fitColumns(vecs: number, most: number): number {
-  for (let columns = most; columns > 1; columns--)
-    if (Math.ceil(vecs / columns) * columns <= vecs * 1.1) return columns;
-  return 1;
-}
+/** Sizes as the kernels read them: m, k / 4, m / 4 rounded up, tiles of columns, tiles of rows, stride / 4. */
+type SizeWords = [m: number, k4: number, m4: number, tiles: number, rowTiles: number, stride4: number];
 
 /** Where lanes share loads, tiles come in fours. */
 const inQuads = (tiles: number, { subgroups }: Tiling): number =>
@@ -57,22 +55,15 @@ export function matmulNt(
   rows: string,
 ): Kernel {
   const m4 = Math.ceil(size.m / 4);
-  const columns4 = fitColumns(m4, tiling.columns4);
-  const tiles = Math.ceil(m4 / columns4);
+  const tiles = Math.ceil(m4 / tiling.columns4);
   const code = wgsl(ntSource, {
-    ROWS: tiling.rows,
-    COLS4: columns4,
-    WORKGROUP: tiling.workgroup,
-    SUBGROUPS: tiling.subgroups,
-    TILES: tiles,
-    K4: size.k / 4,
-    M4: m4,
-    LAST: size.m - 1,
-    RAGGED: m4 % columns4 !== 0,
+    ...tileConstants(tiling),
+    SIZE_SLOT: epilogue === 'plain' ? 4 : 5,
     RESIDUAL: epilogue === 'residual',
     GELU: epilogue === 'gelu',
   });
-  return { label: 'matmul_nt', code, threads: (sizes) => rowTiles(sizes[rows]!, tiling) * tiles };
+  const constants: SizeWords = [size.m, size.k / 4, m4, tiles, 0, 0];
+  return { label: 'matmul_nt', code, constants, threads: (s) => rowTiles(s[rows]!, tiling) * tiles };
 }
 
 /** What follows the product [N, K] of `matmulNn`. */
@@ -89,23 +80,16 @@ export function matmulNn(
   rows: string,
 ): Kernel {
   const k4 = size.k / 4;
-  const columns4 = fitColumns(k4, tiling.columns4);
-  const tiles = Math.ceil(k4 / columns4);
+  const tiles = Math.ceil(k4 / tiling.columns4);
   const code = wgsl(nnSource, {
-    ROWS: tiling.rows,
-    COLS4: columns4,
-    WORKGROUP: tiling.workgroup,
-    SUBGROUPS: tiling.subgroups,
-    TILES: tiles,
-    K4: k4,
-    M4: Math.ceil(size.m / 4),
-    LAST: size.m - 1,
-    RAGGED: k4 % columns4 !== 0,
+    ...tileConstants(tiling),
+    SIZE_SLOT: epilogue === 'geluBackward' ? 5 : 4,
     PLAIN: epilogue === 'plain',
     ACCUMULATE: epilogue === 'accumulate',
     GELU_BACKWARD: epilogue === 'geluBackward',
   });
-  return { label: 'matmul_nn', code, threads: (sizes) => rowTiles(sizes[rows]!, tiling) * tiles };
+  const constants: SizeWords = [size.m, k4, Math.ceil(size.m / 4), tiles, 0, 0];
+  return { label: 'matmul_nn', code, constants, threads: (s) => rowTiles(s[rows]!, tiling) * tiles };
 }
 
 /** How a gradient is split over rows: `slices` partial sums, one every `stride` elements. */
@@ -121,23 +105,19 @@ export interface Slicing {
 export function matmulTn(size: { m: number; k: number }, tiling: Tiling, slicing: Slicing): Kernel {
   const m4 = Math.ceil(size.m / 4);
   const k4 = size.k / 4;
-  const rows4 = fitColumns(m4, Math.max(1, tiling.rows / 4));
-  const columns4 = fitColumns(k4, tiling.columns4);
-  const tiles = Math.ceil(k4 / columns4);
+  const rows4 = Math.max(1, tiling.rows / 4);
+  const tiles = Math.ceil(k4 / tiling.columns4);
   const tileRows = inQuads(Math.ceil(m4 / rows4), tiling);
   const code = wgsl(tnSource, {
+    ...tileConstants(tiling),
+    SIZE_SLOT: 4,
     ROWS4: rows4,
-    COLS4: columns4,
-    WORKGROUP: tiling.workgroup,
-    SUBGROUPS: tiling.subgroups,
-    TILES: tiles,
-    ROW_TILES: tileRows,
-    K4: k4,
-    M4: m4,
-    M_ROWS: size.m,
     SLICES: slicing.slices,
-    STRIDE4: slicing.stride / 4,
-    RAGGED: k4 % columns4 !== 0,
   });
-  return { label: 'matmul_tn', code, threads: () => slicing.slices * tileRows * tiles };
+  const constants: SizeWords = [size.m, k4, m4, tiles, tileRows, slicing.stride / 4];
+  return { label: 'matmul_tn', code, constants, threads: () => slicing.slices * tileRows * tiles };
+}
+
+function tileConstants({ rows, columns4, workgroup, subgroups }: Tiling): Constants {
+  return { ROWS: rows, COLS4: columns4, WORKGROUP: workgroup, SUBGROUPS: subgroups };
 }

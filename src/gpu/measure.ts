@@ -25,7 +25,9 @@ export async function measureMatrixRate(
     device.gpu.queue.writeBuffer(a, 0, filled);
     device.gpu.queue.writeBuffer(b, 0, filled);
     const kernel = matmulNt({ m: size, k: size }, tilingFor(device.report), 'plain', 'n');
-    const plan = await recordPlan(device.gpu, device.pipelines, [{ ...kernel, bindings: [dims, a, b, c] }]);
+    const plan = await recordPlan(device.gpu, device.pipelines, memory, [
+      { ...kernel, bindings: [dims, a, b, c] },
+    ]);
     await memory.settled();
     let best = 0;
     // The first round warms up: the driver compiles at the first dispatch.

@@ -1,4 +1,5 @@
 import { invariant } from '../base/errors.ts';
+import type { Memory } from './memory.ts';
 import type { Pipelines } from './pipelines.ts';
 
 /** A whole buffer, or a part of one: `offset` and `size` in bytes, the offset a multiple of 256. */
@@ -24,6 +25,8 @@ export interface Launch {
   code: string;
   bindings: readonly Binding[];
   threads: Threads;
+  /** Words of a constant uniform, bound after `bindings`. */
+  constants?: readonly number[];
 }
 
 /** Dispatches with their pipelines and bind groups, made once and encoded many times. */
@@ -59,16 +62,22 @@ export class Plan {
 /** Workgroups in one dimension that every WebGPU device grants. */
 const MOST_GROUPS = 65535;
 
-/** Compiles all kernels at once and makes their bind groups. @throws LabError where a kernel does not compile. */
+/**
+ * Compiles all kernels at once and makes their bind groups.
+ * @param memory owns the uniforms of the kernels' constants.
+ * @throws LabError where a kernel does not compile.
+ */
 export async function recordPlan(
   device: GPUDevice,
   pipelines: Pipelines,
+  memory: Memory,
   launches: readonly Launch[],
 ): Promise<Plan> {
   const made = await Promise.all(launches.map(({ label, code }) => pipelines.get(label, code)));
-  const steps = launches.map(({ label, code, bindings, threads }, index): Step => {
+  const steps = launches.map(({ label, code, bindings, threads, constants }, index): Step => {
     const pipeline = made[index]!;
-    const entries = bindings.map((binding, slot) => ({
+    const all = constants ? [...bindings, constantUniform(device, memory, label, constants)] : bindings;
+    const entries = all.map((binding, slot) => ({
       binding: slot,
       resource: 'buffer' in binding ? binding : { buffer: binding },
     }));
@@ -83,4 +92,16 @@ function workgroupSize(label: string, code: string): number {
   const size = /@workgroup_size\((\d+)\)/.exec(code)?.[1];
   invariant(size, `${label} states no workgroup size`);
   return Number(size);
+}
+
+function constantUniform(
+  device: GPUDevice,
+  memory: Memory,
+  label: string,
+  words: readonly number[],
+): GPUBuffer {
+  const { UNIFORM, COPY_DST } = GPUBufferUsage;
+  const buffer = memory.create(`${label} sizes`, words.length * 4, UNIFORM | COPY_DST);
+  device.queue.writeBuffer(buffer, 0, new Uint32Array(words));
+  return buffer;
 }

@@ -52,7 +52,7 @@ export async function checkKnownAnswers(
       device.queue.writeBuffer(buffer, 0, data);
     const norm = wgsl(normSource, { D4: WIDTH / 4 });
     const product = matmulNt({ m: COLUMNS, k: WIDTH }, tiling, 'plain', 'n');
-    const plan = await recordPlan(device, pipelines, [
+    const plan = await recordPlan(device, pipelines, memory, [
       { label: 'rms_norm', code: norm, bindings: [dims, x, gain, y, inverse], threads: (s) => s.n! },
       { ...product, bindings: [dims, y, weight, c] },
     ]);

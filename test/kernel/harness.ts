@@ -30,7 +30,7 @@ export async function runKernel(
       device.gpu.queue.writeBuffer(buffer, 0, data.slice());
       return buffer;
     });
-    const plan = await recordPlan(device.gpu, device.pipelines, [{ ...kernel, bindings: buffers }]);
+    const plan = await recordPlan(device.gpu, device.pipelines, memory, [{ ...kernel, bindings: buffers }]);
     const encoder = device.gpu.createCommandEncoder();
     const pass = encoder.beginComputePass();
     plan.encode(pass, sizes);

@@ -98,7 +98,8 @@ async function assemble(
     ring: ring.buffer,
   };
   await memory.settled();
-  const plans = await createPlans(device, stage, uniforms, update);
+  const plans = await createPlans(device, memory, stage, uniforms, update);
+  await memory.settled();
   return new WebGpuEngine({ device, owned, memory, stage, capacity, uniforms, ring, plans });
 }
 

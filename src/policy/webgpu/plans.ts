@@ -1,5 +1,6 @@
 import type { LabDevice } from '../../gpu/device.ts';
-import { type Plan, recordPlan } from '../../gpu/plan.ts';
+import type { Memory } from '../../gpu/memory.ts';
+import { type Launch, type Plan, recordPlan } from '../../gpu/plan.ts';
 import { backwardLaunches } from './backward.ts';
 import { forwardLaunches, launch, type Stage } from './forward.ts';
 import * as kernels from './kernels.ts';
@@ -19,6 +20,7 @@ export interface Plans {
 /** Compiles and records everything; kernels of one text are shared. @throws LabError where one does not compile. */
 export async function createPlans(
   device: LabDevice,
+  memory: Memory,
   stage: Stage,
   uniforms: StepUniforms,
   update: { squares: GPUBuffer; summary: GPUBuffer; ring: GPUBuffer },
@@ -26,8 +28,7 @@ export async function createPlans(
   const { parameters, activations, batch, trained } = stage;
   const { count, slices, gradient } = parameters;
   const { squares, summary, ring } = update;
-  const record = (launches: Parameters<typeof recordPlan>[2]) =>
-    recordPlan(device.gpu, device.pipelines, launches);
+  const record = (launches: readonly Launch[]) => recordPlan(device.gpu, device.pipelines, memory, launches);
   const [forward, loss, backward, updating, ...logits] = await Promise.all([
     record(forwardLaunches(stage)),
     record(lossLaunches(stage)),

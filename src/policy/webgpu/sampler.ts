@@ -67,7 +67,7 @@ export class WebGpuSampler implements Sampler {
       this.#memory.destroy();
       throw error;
     }
-    this.#plans = createSamplerPlans(device, { ...host, buffers: this.#buffers, rollouts });
+    this.#plans = createSamplerPlans(device, this.#memory, { ...host, buffers: this.#buffers, rollouts });
     // A kernel that does not compile shows at `turn`.
     this.#plans.catch(() => undefined);
     this.#cached = new Int32Array(rollouts);

@@ -96,7 +96,11 @@ export interface SamplerPlans {
 }
 
 /** Compiles and records both. */
-export async function createSamplerPlans(device: LabDevice, stage: SamplerStage): Promise<SamplerPlans> {
+export async function createSamplerPlans(
+  device: LabDevice,
+  memory: Memory,
+  stage: SamplerStage,
+): Promise<SamplerPlans> {
   const { shape, buffers } = stage;
   const layers = Array.from({ length: shape.layers }, (_, l) => l);
   const { prompt, newest } = buffers;
@@ -114,8 +118,8 @@ export async function createSamplerPlans(device: LabDevice, stage: SamplerStage)
     ...drawLaunches(stage),
   ];
   const [prefillPlan, stepPlan] = await Promise.all([
-    recordPlan(device.gpu, device.pipelines, prefill),
-    recordPlan(device.gpu, device.pipelines, step),
+    recordPlan(device.gpu, device.pipelines, memory, prefill),
+    recordPlan(device.gpu, device.pipelines, memory, step),
   ]);
   return { prefill: prefillPlan, step: stepPlan };
 }
