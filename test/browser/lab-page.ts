@@ -1,8 +1,9 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright';
-import { type PreviewServer, preview } from 'vite';
-import { buildPage } from '../../tools/build.mjs';
+import { build, type PreviewServer, preview } from 'vite';
 
 export const CHROMIUM = process.env.CHROMIUM_PATH ?? '/usr/bin/chromium';
 export const hasChromium = existsSync(CHROMIUM);
@@ -34,12 +35,15 @@ export interface GuardedPage {
 
 /** Builds and serves the page. @param gpu whether the browser offers WebGPU; without it the float64 twins train. */
 export async function openLab(options: { gpu: boolean }): Promise<Lab> {
-  await buildPage();
   const root = fileURLToPath(new URL('../..', import.meta.url));
+  // A build of its own: test files run side by side, and nobody may serve what another is writing.
+  const outDir = mkdtempSync(join(tmpdir(), 'rollout-lab-page-'));
+  await build({ root, logLevel: 'error', build: { outDir, emptyOutDir: true } });
   const server: PreviewServer = await preview({
     root,
     base: '/lab/',
     logLevel: 'silent',
+    build: { outDir },
     preview: { host: 'localhost', port: 0, open: false },
   });
   const browser = await chromium.launch({
@@ -52,6 +56,7 @@ export async function openLab(options: { gpu: boolean }): Promise<Lab> {
     close: async () => {
       await browser.close();
       await server.close();
+      rmSync(outDir, { recursive: true, force: true });
     },
   };
 }

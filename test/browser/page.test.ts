@@ -1,6 +1,7 @@
 import { AxeBuilder } from '@axe-core/playwright';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
+  exported,
   hasChromium,
   type Lab,
   logText,
@@ -74,7 +75,7 @@ describe.skipIf(!hasChromium)('the page', () => {
 
   it('opens a shared link in another browser with the same configuration and the same tasks', async () => {
     const first = await openPage(lab, tiny({ steps: 10, evaluateEvery: 10 }));
-    await first.page.getByText('Traces').first().click();
+    await first.page.locator('summary', { hasText: 'Traces' }).click();
     await first.page.getByLabel('Trajectories', { exact: false }).first().fill('120');
     await first.page.keyboard.press('Tab');
     await first.page.getByRole('button', { name: 'Copy link to this configuration' }).click();
@@ -96,12 +97,45 @@ describe.skipIf(!hasChromium)('the page', () => {
     await second.context.close();
   }, 120_000);
 
+  it('plays a recorded run at once, and gives way to the reader’s own', async () => {
+    const source = await openPage(lab, tiny({ steps: 10, evaluateEvery: 10 }));
+    await runButton(source.page).click();
+    await untilLogged(source.page, /Done in/);
+    const { run, events } = await exported(source.page);
+    await source.context.close();
+    const recording = {
+      date: '2026-11-30T12:00:00.000Z',
+      device: 'the test’s machine',
+      spec: { method: 'toolspace', preset: run.preset, config: run.config, arms: run.arms, seed: run.seed },
+      events,
+    };
+    const context = await lab.browser.newContext({
+      viewport: { width: 1440, height: 900 },
+      reducedMotion: 'reduce',
+    });
+    await context.route('**/recorded/toolspace.json', (route) => route.fulfill({ json: recording }));
+    const { page, faults } = await openPage(
+      lab,
+      tiny({ steps: 10, evaluateEvery: 10, trajectories: 60 }),
+      context,
+    );
+    await page.getByText(/Recorded on 30 Nov 2026, .* on the test’s machine/).waitFor();
+    await page.locator('[data-node]').first().waitFor();
+    await page.getByText(/Task set [0-9a-f]{14}/).waitFor();
+    await runButton(page).click();
+    await untilLogged(page, /Done in/);
+    await page.getByText(/^\s*Your run of/).waitFor();
+    expect(await page.getByText(/Recorded on/).count()).toBe(0);
+    expect(faults).toEqual([]);
+    await context.close();
+  }, 90_000);
+
   it.each([
     ['#/toolspac?v=1', /Did you mean toolspace/],
     ['#/toolspace?v=1&set.stepps=3', /Did you mean steps/],
     ['#/toolspace?v=1&set.steps=-3', /Training steps: "-3" is not allowed/],
     ['#/toolspace?v=9', /newer lab/],
-    ['#/toolspace?v=1&set.__proto__=3', /is not allowed as the name of a setting/],
+    ['#/toolspace?v=1&set.__proto__=3', /"set\.__proto__" is not allowed/],
     ['#/toolspace?v=1&z=AAAA', /link|packed|damaged/i],
   ])(
     'answers the bad link %s with a sentence',

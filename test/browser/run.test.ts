@@ -117,6 +117,7 @@ describe.skipIf(!hasChromium)('a run on the page, without WebGPU', () => {
     await page.reload();
     await page.getByRole('button', { name: 'Show', exact: true }).click();
     await page.getByText(/Task set [0-9a-f]{14}/).waitFor();
+    await page.locator('[data-node]').first().waitFor();
     expect(await page.locator('[data-node]').count()).toBeGreaterThan(5);
     await context.close();
   }, 120_000);
