@@ -30,12 +30,21 @@ export class LabDevice {
   /** Resolves when the device is gone, by a driver or by `destroy`; it never rejects. */
   readonly lost: Promise<DeviceLoss>;
   #own = false;
+  #fault: string | null = null;
 
   constructor(gpu: GPUDevice, report: DeviceReport) {
     this.gpu = gpu;
     this.report = report;
     this.pipelines = new Pipelines(gpu);
     this.lost = gpu.lost.then(({ message }) => ({ own: this.#own, message }));
+    gpu.addEventListener('uncapturederror', ({ error }) => {
+      this.#fault ??= error.message;
+    });
+  }
+
+  /** The first error that no scope caught: what was computed since cannot be trusted. `null` where there is none. */
+  get fault(): string | null {
+    return this.#fault;
   }
 
   /** Ends the device; `lost` then resolves with `own`. */

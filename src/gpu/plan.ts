@@ -69,7 +69,7 @@ const MOST_GROUPS = 65535;
  */
 export async function recordPlan(
   device: GPUDevice,
-  pipelines: Pipelines,
+  pipelines: Pick<Pipelines, 'get'>,
   memory: Memory,
   launches: readonly Launch[],
 ): Promise<Plan> {

@@ -1,6 +1,8 @@
+import { LabError } from '../base/errors.ts';
+
 /**
  * Copies `bytes` of a buffer from `offset` to the host. Waits for all work queued before.
- * @throws what `mapAsync` throws where the device is lost.
+ * @throws LabError where the device is lost meanwhile.
  */
 export async function readBuffer(
   device: GPUDevice,
@@ -18,7 +20,18 @@ export async function readBuffer(
     device.queue.submit([encoder.finish()]);
     await staging.mapAsync(GPUMapMode.READ);
     return staging.getMappedRange().slice(0);
+  } catch (cause) {
+    throw lostWhileReading(cause);
   } finally {
     staging.destroy();
   }
+}
+
+/** What a failed `mapAsync` means. */
+export function lostWhileReading(cause: unknown): LabError {
+  return new LabError('the graphics device was lost while its results were read', {
+    where: 'device',
+    remedy: 'open a new device and load the last checkpoint',
+    cause,
+  });
 }

@@ -19,7 +19,7 @@ const COLUMNS = 12;
  */
 export async function checkKnownAnswers(
   device: GPUDevice,
-  pipelines: Pipelines,
+  pipelines: Pick<Pipelines, 'get'>,
   tiling: Tiling,
 ): Promise<void> {
   const memory = new Memory(device, 'the device check');

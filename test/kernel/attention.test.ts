@@ -23,11 +23,11 @@ const HEADS = [
   { heads: 3, headWidth: 4 },
 ];
 
-describe('attention', () => {
+describe('attention', { timeout: 120_000 }, () => {
   let device: LabDevice;
   beforeAll(async () => {
     device = await openTestDevice();
-  }, 60_000);
+  }, 120_000);
   afterAll(() => device?.destroy());
 
   it.each(HEADS)('and its gradient agree with their twins at %o', async (size) => {

@@ -23,11 +23,11 @@ function tileOf(z: Float32Array, n: number, vocab: number, base: number, count: 
   return out;
 }
 
-describe('loss, optimiser and sampling', () => {
+describe('loss, optimiser and sampling', { timeout: 120_000 }, () => {
   let device: LabDevice;
   beforeAll(async () => {
     device = await openTestDevice();
-  }, 60_000);
+  }, 120_000);
   afterAll(() => device?.destroy());
 
   it.each([

@@ -42,11 +42,11 @@ function unpadded(values: Float32Array, n: number, m: number): Float32Array {
   return out;
 }
 
-describe('matrix products', () => {
+describe('matrix products', { timeout: 120_000 }, () => {
   let device: LabDevice;
   beforeAll(async () => {
     device = await openTestDevice();
-  }, 60_000);
+  }, 120_000);
   afterAll(() => device?.destroy());
 
   it.each(SIZES)('matmul_nt agrees with its twin at %o', async (size) => {

@@ -22,11 +22,11 @@ import {
   runKernel,
 } from './harness.ts';
 
-describe('kernels over rows', () => {
+describe('kernels over rows', { timeout: 120_000 }, () => {
   let device: LabDevice;
   beforeAll(async () => {
     device = await openTestDevice();
-  }, 60_000);
+  }, 120_000);
   afterAll(() => device?.destroy());
 
   it.each([4, 12, 64])('embed_gather and embed_scatter agree with their twins at width %i', async (d) => {

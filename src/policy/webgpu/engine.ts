@@ -235,10 +235,9 @@ export class WebGpuEngine implements PolicyEngine {
     const { device, stage } = this.#parts;
     const { tiling, parameters, turns } = stage;
     const live = () => this.#live();
-    const sampler = new WebGpuSampler(
-      { device, shape: this.shape, tiling, parameters, turns, live },
-      rollouts,
-    );
+    const closed = (gone: WebGpuSampler) => this.#samplers.delete(gone);
+    const host = { device, shape: this.shape, tiling, parameters, turns, live, closed };
+    const sampler = new WebGpuSampler(host, rollouts);
     this.#samplers.add(sampler);
     return sampler;
   }
@@ -305,6 +304,12 @@ export class WebGpuEngine implements PolicyEngine {
       throw new LabError('the policy was destroyed', { where: 'policy', remedy: 'create a new one' });
     if (this.#lost !== null)
       throw new LabError(`the graphics device was lost: ${this.#lost}`, {
+        where: 'policy',
+        remedy: 'open a new device and load the last checkpoint',
+      });
+    const { fault } = this.#parts.device;
+    if (fault !== null)
+      throw new LabError(`the graphics device reported an error: ${fault}`, {
         where: 'policy',
         remedy: 'open a new device and load the last checkpoint',
       });

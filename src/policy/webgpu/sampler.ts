@@ -27,6 +27,8 @@ export interface SamplerHost {
   turns: GPUBuffer;
   /** Throws where the engine is destroyed or its device lost. */
   live(): void;
+  /** Told when a sampler is destroyed. */
+  closed(sampler: WebGpuSampler): void;
 }
 
 /** One row for the kernels. */
@@ -130,6 +132,7 @@ export class WebGpuSampler implements Sampler {
   destroy(): void {
     this.#destroyed = true;
     this.#memory.destroy();
+    this.#host.closed(this);
   }
 
   /** Sampled tokens by rollout, and what of them enters the cache later: the steps cached all but the last. */

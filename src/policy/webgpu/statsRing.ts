@@ -1,5 +1,6 @@
 import { LabError } from '../../base/errors.ts';
 import type { Memory } from '../../gpu/memory.ts';
+import { lostWhileReading } from '../../gpu/read.ts';
 import type { StepStats } from '../engine.ts';
 
 /** Steps whose summaries the device holds before they are copied out. */
@@ -69,6 +70,9 @@ export class StatsRing {
           loss: values[4 * i]!,
           gradientNorm: values[4 * i + 1]!,
         }));
+      })
+      .catch((cause) => {
+        throw lostWhileReading(cause);
       })
       .finally(() => staging.destroy());
     // A failure shows at `take`; until then it must not count as unhandled.

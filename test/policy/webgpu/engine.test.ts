@@ -40,12 +40,12 @@ function raggedBatch(rng: Rng, lengths: readonly number[], vocab: number): Packe
   return pack(sequences);
 }
 
-describe('the WebGPU policy', () => {
+describe('the WebGPU policy', { timeout: 120_000 }, () => {
   let device: LabDevice;
   const engines: PolicyEngine[] = [];
   beforeAll(async () => {
     device = await openTestDevice();
-  }, 60_000);
+  }, 120_000);
   afterEach(() => {
     for (const engine of engines.splice(0)) engine.destroy();
   });

@@ -20,7 +20,7 @@ async function teacherForced(engine: PolicyEngine, tokens: readonly number[]): P
 
 const argmax = (row: Float32Array): number => row.reduce((best, z, i) => (z > row[best]! ? i : best), 0);
 
-describe('the WebGPU sampler', () => {
+describe('the WebGPU sampler', { timeout: 120_000 }, () => {
   let device: LabDevice;
   let engine: WebGpuEngine;
   beforeAll(async () => {
@@ -29,7 +29,7 @@ describe('the WebGPU sampler', () => {
     // Sharper than fresh weights, so that logits differ by more than rounding.
     const saved = await engine.save();
     engine.load({ ...saved, parameters: saved.parameters.map((w) => (w === 1 ? 1 : 8 * w)) });
-  }, 60_000);
+  }, 120_000);
   afterAll(() => {
     engine?.destroy();
     device?.destroy();
