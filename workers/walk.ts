@@ -4,6 +4,7 @@ import { methods } from '../src/methods/index.ts';
 import type { RunSpec } from '../src/methods/method.ts';
 import type { ToolGraph } from '../src/task/model.ts';
 import { carry, StreamHost } from './host.ts';
+import { keepTraces, keptFiles } from './kept.ts';
 import { layoutGraph } from './layout.ts';
 import { readRecording } from './recording.ts';
 
@@ -14,16 +15,18 @@ const services = localServices(methods, {
 });
 const streams = new StreamHost();
 
+interface SentFile {
+  path: string;
+  file: Blob;
+}
+const asTraces = (files: SentFile[]) =>
+  files.map(({ path, file }) => ({ path, size: file.size, stream: () => file.stream() }));
+
 const api = {
   prepare: (spec: RunSpec) => carry(() => streams.open(services.prepare(spec))),
-  mine: (files: { path: string; file: Blob }[]) =>
-    carry(() =>
-      streams.open(
-        services.mine(
-          files.map(({ path, file }) => ({ path, size: file.size, stream: () => file.stream() })),
-        ),
-      ),
-    ),
+  mine: (files: SentFile[]) => carry(() => streams.open(services.mine(asTraces(files)))),
+  mineKept: (ids: string[]) => carry(async () => streams.open(services.mine(await keptFiles(ids)))),
+  keep: (files: SentFile[]) => carry(() => keepTraces(asTraces(files))),
   recording: (address: string) => carry(() => streams.open(readRecording(address))),
   layout: (graph: ToolGraph, room: number) => carry(() => layoutGraph(graph, room)),
   next: (id: number) => carry(() => streams.next(id)),

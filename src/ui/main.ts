@@ -18,9 +18,10 @@ async function start(): Promise<void> {
   const target = document.getElementById('app');
   if (!method || !target) throw new Error('The page has no experiment to show.');
   const session = new Session(method, services, store);
-  const mining = new Mining(services);
+  const mining = new Mining(services, store);
   mount(App, { target, props: { session, mining, theme } });
   offerToScripts(services);
+  void mining.refreshKept();
   const start = await session.takeLink(location.hash);
   if (start) void session.run();
   await session.open(new URL(`recorded/${method.id}.json`, document.baseURI).href);

@@ -19,6 +19,10 @@ export interface DroppedFile extends TraceSource {
 /** The lab's services as the page has them, and what only a page needs. */
 export interface PageServices extends Services {
   mine(files: DroppedFile[]): AsyncIterable<MineEvent>;
+  /** Mines traces that are kept in this browser. */
+  mineKept(ids: string[]): AsyncIterable<MineEvent>;
+  /** Keeps trace files in this browser; answers how many. */
+  keep(files: DroppedFile[]): Promise<number>;
   /** Where the nodes and edges of a graph's picture lie, for a page that has `room` pixels of width. */
   layout(graph: ToolGraph, room: number): Promise<GraphLayout>;
   /** Where policies will run. */
@@ -57,6 +61,9 @@ async function* pull<T>(port: StreamPort, opened: Promise<Outcome<number>>): Asy
     await port.close(id);
   }
 }
+
+/** What of a file can be sent to a worker. */
+const asSent = ({ path, file }: DroppedFile) => ({ path, file });
 
 function portions<T>(items: readonly T[]): T[][] {
   return Array.from({ length: Math.ceil(items.length / PORTION) }, (_, i) =>
@@ -126,8 +133,9 @@ export function workerServices(
   }
 
   return {
-    mine: (files: DroppedFile[]) =>
-      pull<MineEvent>(walk(), walk().mine(files.map(({ path, file }) => ({ path, file })))),
+    mine: (files: DroppedFile[]) => pull<MineEvent>(walk(), walk().mine(files.map(asSent))),
+    mineKept: (ids) => pull<MineEvent>(walk(), walk().mineKept(ids)),
+    keep: async (files) => unwrap(await walk().keep(files.map(asSent))),
     prepare: (spec) => pull<PrepareEvent>(walk(), walk().prepare(spec)),
     verify,
     learn,

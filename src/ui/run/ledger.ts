@@ -103,8 +103,8 @@ export class Ledger {
       case 'dataset':
         this.dataset = {
           hash: event.hash,
-          train: event.tasks.train.length,
-          heldOut: event.tasks.heldOut.length,
+          train: event.of?.train ?? event.tasks.train.length,
+          heldOut: event.of?.heldOut ?? event.tasks.heldOut.length,
         };
         if (this.tasks.length === 0) this.#restore([...event.tasks.train, ...event.tasks.heldOut]);
         this.#touch('dataset');
