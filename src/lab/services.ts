@@ -48,7 +48,13 @@ export type RunEvent =
   | PrepareEvent
   | LearnEvent
   | { type: 'verdicts'; verdicts: Verdict[] }
-  | { type: 'dataset'; tasks: TaskSplit; hash: string }
+  | {
+      type: 'dataset';
+      tasks: TaskSplit;
+      hash: string;
+      /** How many there were, where `tasks` is only a part: in a recording. */
+      of?: { train: number; heldOut: number };
+    }
   | { type: 'done'; summary: RunSummary };
 
 /** What is left of a run when it is over. */

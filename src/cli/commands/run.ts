@@ -8,6 +8,7 @@ import { methods } from '../../methods/index.ts';
 import type { Method, RunSpec } from '../../methods/method.ts';
 import { type Backend, GPU_OPTION, openBackend } from '../backend.ts';
 import type { Command } from '../main.ts';
+import { Recording } from '../recording.ts';
 import { writeReport } from '../report.ts';
 import { RunFolder, type SeedResult } from '../runFolder.ts';
 import { recordRun } from '../seedRun.ts';
@@ -28,6 +29,11 @@ export const run: Command = {
       GPU_OPTION,
       { name: 'out', value: 'DIR', help: 'folder of the run (default runs/METHOD-PRESET-DATE)' },
       { name: 'resume', value: 'DIR', help: 'go on with an interrupted run' },
+      {
+        name: 'record',
+        value: 'F.json',
+        help: 'also write the stream of the first seed, for the page to play',
+      },
     ],
   },
   async run(input, terminal) {
@@ -40,9 +46,18 @@ export const run: Command = {
     );
     const stop = stopOnSignal(terminal);
     try {
-      const results = await runSeeds(method, specs, folder, backend, terminal, stop.signal);
+      const record = input.get('record');
+      const results = await runSeeds({
+        method,
+        specs,
+        folder,
+        backend,
+        terminal,
+        signal: stop.signal,
+        record,
+      });
       if (!results) {
-        terminal.say(
+        console.error(
           `Stopped; what was computed is saved. Go on with: npm run lab -- run --resume ${folder}`,
         );
         return 1;
@@ -110,16 +125,19 @@ function seedFolder(folder: string, specs: readonly RunSpec[], { seed }: RunSpec
 }
 
 /** Each seed in turn. Null where it was stopped. */
-async function runSeeds(
-  method: Method,
-  specs: RunSpec[],
-  folder: string,
-  backend: Backend,
-  terminal: Terminal,
-  signal: AbortSignal,
-): Promise<SeedResult[] | null> {
+async function runSeeds(work: {
+  method: Method;
+  specs: RunSpec[];
+  folder: string;
+  backend: Backend;
+  terminal: Terminal;
+  signal: AbortSignal;
+  /** Where the stream of the first seed is written, if anywhere. */
+  record: string | undefined;
+}): Promise<SeedResult[] | null> {
+  const { method, specs, folder, backend, terminal, signal, record } = work;
   const results: SeedResult[] = [];
-  for (const spec of specs) {
+  for (const [i, spec] of specs.entries()) {
     const place = new RunFolder(seedFolder(folder, specs, spec));
     const done = place.result();
     if (done) {
@@ -128,8 +146,11 @@ async function runSeeds(
     }
     const resume = place.resume();
     const events = runExperiment(method, spec, backend.services, resume ? { resume } : {});
-    const result = await recordRun(events, { spec, place, terminal, signal, many: specs.length > 1 });
+    const recording = record && i === 0 ? new Recording(spec) : null;
+    const told = recording ? recording.tap(events) : events;
+    const result = await recordRun(told, { spec, place, terminal, signal, many: specs.length > 1 });
     if (!result) return null;
+    if (record) recording?.write(record);
     results.push(result);
   }
   return results;
