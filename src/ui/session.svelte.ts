@@ -1,6 +1,6 @@
 import type { DeviceProbe } from '../../workers/engine.ts';
 import type { GraphLayout } from '../../workers/layout.ts';
-import type { LabError } from '../base/errors.ts';
+import { LabError } from '../base/errors.ts';
 import { decodeLink } from '../lab/link.ts';
 import { runExperiment } from '../lab/run.ts';
 import type { RunEvent } from '../lab/services.ts';
@@ -14,6 +14,7 @@ import { Frames } from './run/frames.ts';
 import { Gate } from './run/gate.ts';
 import { Keeper, readRun, type StoredRun } from './run/keeper.ts';
 import { Ledger } from './run/ledger.ts';
+import { holdRun } from './run/lock.ts';
 import { logLine } from './run/log.ts';
 import { Pace } from './run/pace.ts';
 import { View } from './run/view.svelte.ts';
@@ -94,7 +95,9 @@ export class Session {
       },
       (error) => this.#say(sentence(error)),
     );
-    if (!this.busy && this.runs.length === 0) await this.#playRecording(recording);
+    const newest = this.runs[0];
+    if (!this.busy && newest) await this.show(newest.id);
+    else if (!this.busy) await this.#playRecording(recording);
     await probe;
   }
 
@@ -231,14 +234,17 @@ export class Session {
     this.#gate.open();
     this.#clock = new WorkClock();
     const ledger = this.#ledger;
+    let release: (() => void) | null = null;
     try {
       if (stored)
         await this.#replay(
           stored.events.filter((event) => event.type !== 'done' && !after(event, stored)),
           turn,
         );
+      if (stored) release = await this.#hold(stored.record.id);
       this.#keeper = stored ? await Keeper.again(this.#store, stored) : await Keeper.begin(this.#store, spec);
       const keeper = this.#keeper;
+      release ??= await this.#hold(keeper.id);
       this.source = { kind: 'own', id: keeper.id, date: new Date().toISOString() };
       this.#say(stored ? 'Resumed.' : 'Started.');
       await this.refreshRuns();
@@ -267,9 +273,18 @@ export class Session {
       await this.#status('failed', sentence(error));
       this.#fail(error);
     } finally {
+      release?.();
       this.left = null;
       await this.refreshRuns();
     }
+  }
+
+  async #hold(id: string): Promise<() => void> {
+    const release = await holdRun(id);
+    if (release) return release;
+    throw new LabError('This run is under way in another tab', {
+      remedy: 'Watch it there, or stop it there first.',
+    });
   }
 
   /** Clears the page for another run. */

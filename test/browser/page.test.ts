@@ -200,8 +200,8 @@ describe.skipIf(!hasChromium)('the page', () => {
     const { page, context } = await openPage(lab, tiny({ steps: 10, evaluateEvery: 10 }));
     await page.locator('.lesson .katex').first().waitFor();
     const found: string[] = [];
-    const look = async (when: string) => {
-      for (const colorScheme of ['light', 'dark'] as const) {
+    const look = async (when: string, schemes: readonly ('light' | 'dark')[]) => {
+      for (const colorScheme of schemes) {
         await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
         const { violations } = await new AxeBuilder({ page }).analyze();
         found.push(
@@ -211,13 +211,13 @@ describe.skipIf(!hasChromium)('the page', () => {
         );
       }
     };
-    await look('empty');
+    await look('empty', ['light']);
     await runButton(page).click();
     await untilLogged(page, /Done in/);
     await page.locator('.list .row').first().click();
     await page.locator('[data-edge]').first().focus();
     await page.keyboard.press('Enter');
-    await look('after a run');
+    await look('after a run', ['light', 'dark']);
     expect(found).toEqual([]);
     await context.close();
   }, 120_000);

@@ -57,7 +57,7 @@ export function corridor(facts: Facts, claims: readonly ClaimSpec[], live: boole
       id: 'walk',
       title: 'walk',
       place: '#graph',
-      figure: figure(counts.steps),
+      figure: counts.steps ? `${count(counts.steps)} steps` : '',
       state: state(making, counts.steps > 0 && dataset !== null),
     },
     {
