@@ -18,7 +18,7 @@ export async function* readRecording(address: string): AsyncGenerator<RecordingH
   const answer = await fetch(address);
   if (!answer.ok || !/json/.test(answer.headers.get('content-type') ?? '')) return;
   const file: Json = await answer.json();
-  if (!isObject(file) || !Array.isArray(file.events) || !isObject(file.spec)) return;
+  if (!isObject(file) || file.version !== 1 || !Array.isArray(file.events) || !isObject(file.spec)) return;
   const { date, device, spec, events } = file;
   yield {
     type: 'recording',

@@ -119,6 +119,7 @@ export class Session {
   async run(): Promise<void> {
     if (this.busy || !this.draft.valid) return;
     const { spec } = this.draft;
+    void this.#store.persist();
     await this.#drive(spec, null);
   }
 

@@ -104,10 +104,13 @@ describe.skipIf(!hasChromium)('the page', () => {
     const { run, events } = await exported(source.page);
     await source.context.close();
     const recording = {
+      version: 1,
       date: '2026-11-30T12:00:00.000Z',
       device: 'the test’s machine',
       spec: { method: 'toolspace', preset: run.preset, config: run.config, arms: run.arms, seed: run.seed },
-      events,
+      events: events.map((event) =>
+        event.type === 'dataset' ? { ...event, of: { train: 9000, heldOut: 500 } } : event,
+      ),
     };
     const context = await lab.browser.newContext({
       viewport: { width: 1440, height: 900 },
@@ -121,7 +124,9 @@ describe.skipIf(!hasChromium)('the page', () => {
     );
     await page.getByText(/Recorded on 30 Nov 2026, .* on the test’s machine/).waitFor();
     await page.locator('[data-node]').first().waitFor();
-    await page.getByText(/Task set [0-9a-f]{14}/).waitFor();
+    await page
+      .getByText(/Task set [0-9a-f]{14}: 9\s000 to train on, 500 unseen; the recording shows \d+ of them/)
+      .waitFor();
     await runButton(page).click();
     await untilLogged(page, /Done in/);
     await page.getByText(/^\s*Your run of/).waitFor();

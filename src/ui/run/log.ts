@@ -13,7 +13,7 @@ export function logLine(event: RunEvent, title: (arm: string) => string): string
       return `Graph: ${counted(nodes.length, 'node')}, ${counted(edges.length, 'edge')} (${kinds.join(', ')}) from ${counted(calls, 'call')}.`;
     }
     case 'dataset':
-      return `Tasks ${event.hash}: ${count(event.tasks.train.length)} to train on, ${count(event.tasks.heldOut.length)} unseen.`;
+      return `Tasks ${event.hash}: ${count(event.of?.train ?? event.tasks.train.length)} to train on, ${count(event.of?.heldOut ?? event.tasks.heldOut.length)} unseen.`;
     case 'device':
       return `Policy: ${counted(event.parameters, 'parameter')}, width ${event.shape.width}, ${counted(event.shape.layers, 'layer')}, on ${event.device.name} (${event.device.backend === 'webgpu' ? 'WebGPU' : 'float64 on the processor'}).`;
     case 'evaluation': {
