@@ -1,6 +1,6 @@
 import './style.css';
 import { mount } from 'svelte';
-import { methods } from '../../workers/registry.ts';
+import { methods } from '../lab/registry.ts';
 import { openStore } from '../store/open.ts';
 import App from './App.svelte';
 import { offerToScripts } from './console.ts';

@@ -1,0 +1,1 @@
+export { methods } from '../methods/index.ts';

@@ -1,1 +1,0 @@
-export { methods } from '../src/methods/index.ts';
