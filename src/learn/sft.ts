@@ -3,6 +3,7 @@ import type { Rng } from '../base/rng.ts';
 import { pack, type TrainingSequence } from '../policy/batch.ts';
 import type { PolicyEngine, StepOptions, StepStats } from '../policy/engine.ts';
 import { batches } from './batches.ts';
+import { rename } from './renaming.ts';
 import { learningRate, type Schedule } from './schedule.ts';
 
 /** Hyperparameters of supervised fine-tuning. */
@@ -15,6 +16,8 @@ export interface SftOptions {
   optimiser: Omit<StepOptions, 'learningRate'>;
   /** Steps between two reports: one readback each. */
   reportEvery: number;
+  /** Pools of tokens that are names: drawn afresh whenever a sequence is shown. None by default. */
+  names?: readonly (readonly number[])[];
 }
 
 /** AdamW as the lab uses it for small policies: betas 0.9 and 0.98, no decay, gradient clipped to norm 1. */
@@ -51,7 +54,8 @@ export async function* sft(
   for (let skipped = 0; skipped < done; skipped++) source.next();
   for (let step = done; step < schedule.steps; step++) {
     const rate = learningRate(step, schedule);
-    const batch = source.next().value.map((i) => data[i]!);
+    const draw = rng.fork('names').fork(step);
+    const batch = source.next().value.map((i) => rename(data[i]!, options.names ?? [], draw));
     engine.train(pack(batch), { ...options.optimiser, learningRate: rate });
     const last = step + 1 === schedule.steps;
     if (!last && (step + 1) % options.reportEvery !== 0) continue;

@@ -24,6 +24,11 @@ export interface Language {
   encodeObservation(tool: string, observation: Observation): number[];
   /** Reads sampled tokens (with or without the closing `end`). Never throws. */
   parseAction(tokens: readonly number[]): Parsed;
+  /**
+   * Pools of tokens that only name things: which ticket is called T-4471 means nothing. Renaming inside a pool, all through
+   * an episode, gives an episode of an equal world.
+   */
+  names: readonly (readonly number[])[];
   /** Longest action in tokens, `end` included. */
   longestAction: number;
 }

@@ -181,6 +181,17 @@ export const controls: Control[] = [
     help: 'Steps until the peak rate is reached.',
   },
   {
+    key: 'rename',
+    label: 'Fresh names',
+    group: 'Training',
+    kind: 'choice',
+    help: 'Whether tickets, people and addresses get other names each time a task is shown, as if its world were drawn anew. Off, the student can learn tasks by heart.',
+    choices: [
+      { value: 'on', label: 'on' },
+      { value: 'off', label: 'off' },
+    ],
+  },
+  {
     key: 'evaluateEvery',
     label: 'Evaluate every',
     group: 'Training',
@@ -210,6 +221,7 @@ const micro: Config = {
   tokens: 2048,
   learningRate: 0.003,
   warmup: 50,
+  rename: 'on',
   evaluateEvery: 100,
 };
 
@@ -237,6 +249,7 @@ export interface Settings {
   tokens: number;
   learningRate: number;
   warmup: number;
+  rename: boolean;
   evaluateEvery: number;
 }
 
@@ -261,6 +274,7 @@ export function readSettings({ config, seed }: RunSpec): Settings {
     tokens: number('tokens'),
     learningRate: number('learningRate'),
     warmup: number('warmup'),
+    rename: config.rename !== 'off',
     evaluateEvery: number('evaluateEvery'),
   };
 }

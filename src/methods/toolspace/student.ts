@@ -71,6 +71,7 @@ async function* train(
     sequences: settings.tokens,
     optimiser: ADAMW,
     reportEvery: REPORT,
+    names: settings.rename ? exam.definition.language.names : [],
   };
   const examine = (step: number): AsyncGenerator<LearnEvent> | [] => {
     if (step === settings.steps) return evaluate(exam, arm, step);

@@ -12,5 +12,6 @@ export const DESK_LANGUAGE: TwoWayLanguage = languageFor({
   tools: DESK_TOOLS.declarations,
   objects: Object.keys(DESK_LEXICON.objects),
   values: [...TICKETS, ...PEOPLE, ...ADDRESSES, ...AGES, ...EARLIER, OPENING],
+  names: [TICKETS, PEOPLE, ADDRESSES],
   standing: [REMIND_DUE],
 });

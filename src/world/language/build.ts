@@ -17,6 +17,8 @@ export interface LanguageParts {
   objects: readonly string[];
   /** Every value that can occur beside those the schemas spell out: identifiers, numbers, words. */
   values: Iterable<Json>;
+  /** Which of the values are mere names, by pool; see `Language.names`. */
+  names?: readonly (readonly Json[])[];
   /** Intents beyond the write tools: jobs without arguments, said in one token. */
   standing?: readonly string[];
   /** Most answers that an episode may end with; 6 unless said. */
@@ -69,6 +71,7 @@ export function languageFor(parts: LanguageParts): TwoWayLanguage {
       turn,
     ],
     parseAction: (tokens) => parseAction(actions, tokens),
+    names: (parts.names ?? []).map((pool) => pool.map((value) => vocabulary.value(value))),
     longestAction: longestAction(actions),
     decodeRequest(tokens) {
       try {

@@ -65,6 +65,7 @@ const TOOLS = toolbox([
 const LANGUAGE: Language = {
   vocabulary: ['.'],
   end: 0,
+  names: [],
   longestAction: 1,
   encodeRequest: () => [0],
   encodeAction: () => [0],
