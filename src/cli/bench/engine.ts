@@ -11,8 +11,8 @@ import { type BenchRow, rate, timed } from './row.ts';
 
 /** The student of the micro preset. */
 const SHAPE: PolicyShape = { vocab: 146, width: 64, layers: 2, heads: 4, hidden: 256, context: 128 };
-const TOKENS = 2048;
-const STEPS = 10;
+const TOKENS = 512;
+const STEPS = 30;
 const ROLLOUTS = 128;
 
 /** Training and sampling of the micro student, with the share of the device's measured matrix rate that a step reaches. */

@@ -20,7 +20,7 @@ const ON_THE_WAY = 128;
 const SPARE_TURNS = 3;
 /** Steps between two readbacks, and between two checkpoints: whole multiples of one another. */
 const REPORT = 10;
-const CHECKPOINT = 50;
+const CHECKPOINT = 100;
 
 /** Trains and evaluates the arms: SFT on replayed chains (ToolSpace §Training), success judged by V on unseen tasks. */
 export async function* learn(
