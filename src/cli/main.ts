@@ -1,4 +1,5 @@
 import { LabError } from '../base/errors.ts';
+import type { Command } from './command.ts';
 import { bench } from './commands/bench.ts';
 import { graph } from './commands/graph.ts';
 import { importTraces } from './commands/import.ts';
@@ -6,13 +7,7 @@ import { link } from './commands/link.ts';
 import { list } from './commands/list.ts';
 import { run } from './commands/run.ts';
 import { Terminal } from './terminal.ts';
-import { help, line, type Parsed, parse, suggest, type Usage, UsageError } from './usage.ts';
-
-/** A command: how it is called and what it does. Returns the exit status. */
-export interface Command {
-  usage: Usage;
-  run(input: Parsed, terminal: Terminal): Promise<number>;
-}
+import { help, line, parse, suggest, UsageError } from './usage.ts';
 
 const COMMANDS: Command[] = [list, importTraces, graph, run, link, bench];
 

@@ -4,8 +4,8 @@ import { benchEngine } from '../bench/engine.ts';
 import type { BenchRow } from '../bench/row.ts';
 import { benchTraces } from '../bench/traces.ts';
 import { benchWorlds } from '../bench/worlds.ts';
+import type { Command } from '../command.ts';
 import { openDawn } from '../dawn.ts';
-import type { Command } from '../main.ts';
 import { suggest, UsageError } from '../usage.ts';
 
 const SUITES = ['trace', 'worlds', 'engine'] as const;

@@ -2,8 +2,8 @@ import { mineFiles } from '../../lab/mine.ts';
 import type { MineEvent } from '../../lab/services.ts';
 import { countEdges } from '../../task/graph/graph.ts';
 import type { EdgeKind, ToolGraph } from '../../task/model.ts';
+import type { Command } from '../command.ts';
 import { findFiles } from '../files.ts';
-import type { Command } from '../main.ts';
 
 type FileEvent = Extract<MineEvent, { type: 'file' }>;
 type RejectedEvent = Extract<MineEvent, { type: 'rejected' }>;

@@ -3,8 +3,8 @@ import { createWriteStream } from 'node:fs';
 import { writeTrajectory } from '../../trace/formats/lab.ts';
 import { callsOf } from '../../trace/model.ts';
 import { readTraces } from '../../trace/read.ts';
+import type { Command } from '../command.ts';
 import { findFiles } from '../files.ts';
-import type { Command } from '../main.ts';
 
 interface FileRow {
   path: string;

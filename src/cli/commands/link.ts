@@ -1,5 +1,5 @@
 import { encodeLink } from '../../lab/link.ts';
-import type { Command } from '../main.ts';
+import type { Command } from '../command.ts';
 import { chooseSpecs, SPEC_OPTIONS } from '../spec.ts';
 import { UsageError } from '../usage.ts';
 

@@ -1,7 +1,7 @@
 import { methods } from '../../methods/index.ts';
 import { formats } from '../../trace/formats/index.ts';
 import { worlds } from '../../world/index.ts';
-import type { Command } from '../main.ts';
+import type { Command } from '../command.ts';
 
 /** What the lab has: methods, worlds, trace formats. */
 export const list: Command = {

@@ -7,7 +7,7 @@ import { runExperiment } from '../../lab/run.ts';
 import { methods } from '../../methods/index.ts';
 import type { Method, RunSpec } from '../../methods/method.ts';
 import { type Backend, GPU_OPTION, openBackend } from '../backend.ts';
-import type { Command } from '../main.ts';
+import type { Command } from '../command.ts';
 import { Recording } from '../recording.ts';
 import { writeReport } from '../report.ts';
 import { RunFolder, type SeedResult } from '../runFolder.ts';

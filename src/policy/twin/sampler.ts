@@ -1,6 +1,6 @@
 import { LabError } from '../../base/errors.ts';
-import { checkToken } from '../batch.ts';
 import type { PolicyShape, Sampler, TurnOptions } from '../engine.ts';
+import { checkTurn } from '../turn.ts';
 import { decodeAttention, storeKeyValue } from './decode.ts';
 import { embedGather } from './embed.ts';
 import { gelu } from './gelu.ts';
@@ -98,38 +98,13 @@ export class TwinSampler implements Sampler {
   }
 
   #check(inputs: readonly (readonly number[] | null)[], options: TurnOptions): void {
-    const { vocab, context } = this.#shape;
-    const refuse = (what: string, where: string, remedy: string): never => {
-      throw new LabError(what, { where, remedy });
-    };
     if (this.#caches.length === 0)
-      refuse('the sampler was destroyed', 'sampler.turn', 'ask the policy for a new one');
-    if (inputs.length !== this.rollouts)
-      refuse(
-        `${inputs.length} inputs for ${this.rollouts} rollouts`,
-        'inputs',
-        'give one a rollout, null to leave one alone',
-      );
-    const { limit, temperature } = options;
-    if (!Number.isInteger(limit) || limit < 0)
-      refuse(`the limit is ${limit}`, 'options.limit', 'give a whole number ≥ 0');
-    if (!(temperature >= 0 && temperature < Infinity))
-      refuse(`the temperature is ${temperature}`, 'options.temperature', 'give a finite number ≥ 0');
-    for (const [rollout, input] of inputs.entries()) {
-      if (input === null) continue;
-      const where = `inputs[${rollout}]`;
-      const held = this.#lengths[rollout]! + (this.#pending[rollout]! < 0 ? 0 : 1);
-      if (held + input.length === 0)
-        refuse('nothing to continue from', where, 'start a rollout with at least one token');
-      const end = held + input.length + limit;
-      if (end > context)
-        refuse(
-          `the rollout could reach ${end} tokens (${held} held, ${input.length} new, ${limit} to sample); the context is ${context}`,
-          where,
-          'lower the limit, shorten the input or end the rollout',
-        );
-      for (const [i, token] of input.entries()) checkToken(token, vocab, `${where}[${i}]`);
-    }
+      throw new LabError('the sampler was destroyed', {
+        where: 'sampler.turn',
+        remedy: 'ask the policy for a new one',
+      });
+    const held = Array.from(this.#lengths, (length, r) => length + (this.#pending[r]! < 0 ? 0 : 1));
+    checkTurn(inputs, options, held, this.#shape);
   }
 
   #flushPending(weights: Weights, rollout: number): void {

@@ -3,8 +3,8 @@ import type { LabDevice } from '../../gpu/device.ts';
 import type { Tiling } from '../../gpu/matmul.ts';
 import { Memory } from '../../gpu/memory.ts';
 import { readBuffer } from '../../gpu/read.ts';
-import { checkToken } from '../batch.ts';
 import type { PolicyShape, Sampler, TurnOptions } from '../engine.ts';
+import { checkTurn } from '../turn.ts';
 import type { ParameterBuffers } from './parameters.ts';
 import {
   createSamplerBuffers,
@@ -181,37 +181,12 @@ export class WebGpuSampler implements Sampler {
 
   #check(inputs: readonly (readonly number[] | null)[], options: TurnOptions): void {
     this.#host.live();
-    if (this.#destroyed) refuse('the sampler was destroyed', 'sampler.turn', 'ask the policy for a new one');
-    const { vocab, context } = this.#host.shape;
-    if (inputs.length !== this.rollouts)
-      refuse(
-        `${inputs.length} inputs for ${this.rollouts} rollouts`,
-        'inputs',
-        'give one a rollout, null to leave one alone',
-      );
-    const { limit, temperature } = options;
-    if (!Number.isInteger(limit) || limit < 0)
-      refuse(`the limit is ${limit}`, 'options.limit', 'give a whole number ≥ 0');
-    if (!(temperature >= 0 && temperature < Infinity))
-      refuse(`the temperature is ${temperature}`, 'options.temperature', 'give a finite number ≥ 0');
-    for (const [rollout, input] of inputs.entries()) {
-      if (input === null) continue;
-      const where = `inputs[${rollout}]`;
-      const held = this.#cached[rollout]! + this.#waiting[rollout]!.length;
-      if (held + input.length === 0)
-        refuse('nothing to continue from', where, 'start a rollout with at least one token');
-      const end = held + input.length + limit;
-      if (end > context)
-        refuse(
-          `the rollout could reach ${end} tokens (${held} held, ${input.length} new, ${limit} to sample); the context is ${context}`,
-          where,
-          'lower the limit, shorten the input or end the rollout',
-        );
-      for (const [i, token] of input.entries()) checkToken(token, vocab, `${where}[${i}]`);
-    }
+    if (this.#destroyed)
+      throw new LabError('the sampler was destroyed', {
+        where: 'sampler.turn',
+        remedy: 'ask the policy for a new one',
+      });
+    const held = Array.from(this.#cached, (count, r) => count + this.#waiting[r]!.length);
+    checkTurn(inputs, options, held, this.#host.shape);
   }
-}
-
-function refuse(what: string, where: string, remedy: string): never {
-  throw new LabError(what, { where, remedy });
 }
