@@ -29,6 +29,8 @@ type Facts = Pick<
 /** The corridor from trace to claim, as far as a run has come. @param live whether the run is going on. */
 export function corridor(facts: Facts, claims: readonly ClaimSpec[], live: boolean): Station[] {
   const { progress, stage, graph, counts, tasks, judged, passed, dataset, evaluations, summary } = facts;
+  // A recording holds only a part of the tasks that were made and passed; all that were kept had passed.
+  const kept = dataset ? dataset.train + dataset.heldOut : 0;
   const traces = graph
     ? graph.sources.reduce((sum, source) => sum + source.trajectories, 0)
     : (progress.traces?.done ?? 0);
@@ -64,14 +66,14 @@ export function corridor(facts: Facts, claims: readonly ClaimSpec[], live: boole
       id: 'task',
       title: 'task',
       place: '#tasks',
-      figure: figure(tasks.length),
+      figure: figure(Math.max(tasks.length, kept)),
       state: state(making, dataset !== null),
     },
     {
       id: 'verify',
       title: 'verify',
       place: '#tasks',
-      figure: judged ? `${count(passed)} ✓` : '',
+      figure: judged ? `${count(Math.max(passed, kept))} ✓` : '',
       state: state(making && judged > 0, dataset !== null),
     },
     {
