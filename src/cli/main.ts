@@ -22,6 +22,12 @@ function overview(): string {
   ].join('\n');
 }
 
+/** What the system refuses (no space, no permission) is said in its own words; anything else is a fault of ours and shows where. */
+function describe(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return 'code' in error && 'syscall' in error ? error.message : (error.stack ?? error.message);
+}
+
 /** Runs one command line. Exit status: 0 done, 1 the run failed, 2 wrong usage. */
 async function main(words: string[]): Promise<number> {
   const [name, ...rest] = words;
@@ -52,7 +58,7 @@ async function main(words: string[]): Promise<number> {
       return 2;
     }
     if (error instanceof LabError) console.error(error.toString());
-    else console.error(error instanceof Error ? (error.stack ?? error.message) : String(error));
+    else console.error(describe(error));
     return 1;
   }
 }

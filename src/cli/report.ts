@@ -80,17 +80,8 @@ function metricsOf(method: Method, figures: Record<string, Figure>): ReportInput
   return method.metrics.flatMap(({ id, title, unit }) => {
     const figure = figures[id];
     if (!figure) return [];
-    const alone = figure.values.length < 2;
-    return [
-      {
-        label: title,
-        unit,
-        mean: figure.mean,
-        low: alone ? null : figure.low,
-        high: alone ? null : figure.high,
-        values: figure.values,
-      },
-    ];
+    const { mean, low, high, values } = figure;
+    return [{ label: title, unit, mean, low, high, values }];
   });
 }
 

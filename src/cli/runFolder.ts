@@ -12,11 +12,12 @@ import { LabError } from '../base/errors.ts';
 import { isObject } from '../base/json.ts';
 import type { RunResume } from '../lab/run.ts';
 import type { RunSummary } from '../lab/services.ts';
-import type { TaskSplit } from '../methods/method.ts';
+import type { LearnResume, TaskSplit } from '../methods/method.ts';
 import type { Checkpoint, DeviceInfo } from '../policy/engine.ts';
 import { exportOnnx } from '../policy/onnx/export.ts';
 import { readSafetensors, writeSafetensors } from '../policy/safetensors.ts';
 import type { Task } from '../task/model.ts';
+import { taskSetHash } from '../task/synthesis/dataset.ts';
 
 /** What a folder remembers of an unfinished run. */
 interface State {
@@ -110,26 +111,22 @@ export class RunFolder {
   /** The result, where this run is finished. */
   result(): SeedResult | null {
     if (!existsSync(this.file('metrics.json'))) return null;
-    return JSON.parse(readFileSync(this.file('metrics.json'), 'utf8')) as SeedResult;
+    return reading(this.file('metrics.json'), (path) => JSON.parse(readFileSync(path, 'utf8')) as SeedResult);
   }
 
   /** Where the run stood, or undefined where it had not made its tasks yet. @throws LabError on damaged files. */
   resume(): RunResume | undefined {
     if (!existsSync(this.file('state.json')) || !existsSync(this.file('dataset.jsonl'))) return undefined;
-    this.#state = readState(this.file('state.json'));
-    const { finished, arms, rejected, current } = this.#state;
-    const resume: RunResume = { tasks: readDataset(this.file('dataset.jsonl')), arms, rejected };
-    this.#cutMetrics(finished, current);
-    if (current)
-      return {
-        ...resume,
-        learn: {
-          finished,
-          arm: current.arm,
-          checkpoint: readSafetensors(readFileSync(this.file(current.file))),
-        },
-      };
-    return { ...resume, learn: { finished } };
+    this.#state = reading(this.file('state.json'), readState);
+    const { finished, arms, rejected, current, hash } = this.#state;
+    const tasks = reading(this.file('dataset.jsonl'), (path) => readDataset(path, hash));
+    const learn: LearnResume = { finished };
+    if (current) {
+      learn.arm = current.arm;
+      learn.checkpoint = reading(this.file(current.file), (path) => readSafetensors(readFileSync(path)));
+    }
+    reading(this.file('metrics.jsonl'), () => this.#cutMetrics(finished, current));
+    return { tasks, arms, rejected, learn };
   }
 
   /** Drops rows that the resumed run will measure again. */
@@ -155,29 +152,36 @@ export class RunFolder {
   }
 }
 
+/** Reads a file of a run that is to go on. @throws LabError that names the file, what is wrong with it, and the way out. */
+function reading<T>(path: string, read: (path: string) => T): T {
+  try {
+    return read(path);
+  } catch (error) {
+    throw new LabError(`the run can't go on: ${error instanceof Error ? error.message : String(error)}`, {
+      where: path,
+      remedy: 'this file is damaged or missing; run it anew with another --out',
+      cause: error,
+    });
+  }
+}
+
 function readState(path: string): State {
   const value: unknown = JSON.parse(readFileSync(path, 'utf8'));
   if (isObject(value) && Array.isArray(value.finished) && isObject(value.arms))
     return value as unknown as State;
-  throw new LabError('this is not the state of a run', {
-    where: path,
-    remedy: 'start the run anew with --out',
-  });
+  throw new Error('it does not hold the state of a run');
 }
 
-function readDataset(path: string): TaskSplit {
+/** The tasks of a run, which must be those that it was begun with. */
+function readDataset(path: string, hash: string): TaskSplit {
   const split: TaskSplit = { train: [], heldOut: [] };
-  readFileSync(path, 'utf8')
-    .split('\n')
-    .forEach((line, i) => {
-      if (!line) return;
-      const row = JSON.parse(line) as { split?: string; task?: Task };
-      if ((row.split !== 'train' && row.split !== 'heldOut') || !row.task)
-        throw new LabError('a row has no split or no task', {
-          where: `${path} line ${i + 1}`,
-          remedy: 'start the run anew with --out',
-        });
-      split[row.split].push(row.task);
-    });
+  for (const line of readFileSync(path, 'utf8').split('\n').filter(Boolean)) {
+    const row = JSON.parse(line) as { split?: string; task?: Task };
+    if ((row.split !== 'train' && row.split !== 'heldOut') || !row.task)
+      throw new Error('a row has no split or no task');
+    split[row.split].push(row.task);
+  }
+  const found = taskSetHash([...split.train, ...split.heldOut]);
+  if (found !== hash) throw new Error(`the task set is ${found}, and the run was begun with ${hash}`);
   return split;
 }

@@ -37,7 +37,8 @@ const RECORDED_MILLISECONDS = 24_000;
 const HIDDEN_SECONDS = 5;
 
 export interface LogLine {
-  time: number;
+  /** Milliseconds since 1970; null where a stored or recorded run is told again and its times are not known. */
+  time: number | null;
   text: string;
 }
 
@@ -72,6 +73,8 @@ export class Session {
   /** Counts what is shown: whoever started showing something else has taken the page over. */
   #turn = 0;
   #hidden: { since: number; step: number } | null = null;
+  /** Telling again what happened before. */
+  #retelling = false;
 
   constructor(method: Method, services: PageServices, store: LabStore) {
     this.method = method;
@@ -80,6 +83,11 @@ export class Session {
     this.notice = store.notice;
     this.draft = new Draft(method);
     this.player = new WalkPlayer(() => pickWalk(this.view.walks, this.player.walk));
+  }
+
+  /** A run of the reader's own that is shown as it was stored. */
+  get stored(): boolean {
+    return this.source.kind === 'own' && !this.busy && this.view.counts.started === 0;
   }
 
   get busy(): boolean {
@@ -316,6 +324,12 @@ export class Session {
     if (event.type === 'graph') void this.#draw(event.graph, this.#turn);
   }
 
+  #retell(event: RunEvent): void {
+    this.#retelling = true;
+    this.#take(event, this.#ledger);
+    this.#retelling = false;
+  }
+
   async #draw(graph: Extract<RunEvent, { type: 'graph' }>['graph'], turn: number): Promise<void> {
     const layout = await this.#services.layout(graph, pictureRoom());
     if (turn === this.#turn) this.layout = layout;
@@ -326,7 +340,7 @@ export class Session {
     const frames = new Frames();
     for (const event of events) {
       if (turn !== this.#turn) return;
-      this.#take(event, this.#ledger);
+      this.#retell(event);
       await frames.breathe();
     }
     this.left = null;
@@ -346,7 +360,7 @@ export class Session {
         turn = this.#begin(item.spec, { kind: 'recorded', date: item.date, device: item.device });
         continue;
       }
-      this.#take(item, this.#ledger);
+      this.#retell(item);
       this.left = null;
       this.view.refresh();
       played += 1;
@@ -374,7 +388,8 @@ export class Session {
   }
 
   #say(text: string): void {
-    this.log = [...this.log.slice(1 - LOG_LINES), { time: Date.now(), text }];
+    const time = this.#retelling ? null : Date.now();
+    this.log = [...this.log.slice(1 - LOG_LINES), { time, text }];
   }
 }
 

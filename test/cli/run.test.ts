@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { lab, lastLine, SMALL, startLab, temporaryFolder } from './lab.ts';
@@ -19,6 +19,8 @@ describe('lab run', () => {
       expect(success.values).toHaveLength(1);
       expect(success.mean).toBeGreaterThanOrEqual(0);
       expect(success.mean).toBeLessThanOrEqual(1);
+      // One seed: the interval is that of its 40 tasks.
+      expect(success.high - success.low).toBeGreaterThan(0.05);
     }
     const files = [
       'config.json',
@@ -72,6 +74,36 @@ describe('lab run', () => {
     ).toBe(true);
     expect(read(cut, 'metrics.jsonl')).toBe(read(whole, 'metrics.jsonl'));
     expect(read(cut, 'dataset.jsonl')).toBe(read(whole, 'dataset.jsonl'));
+  });
+
+  it('names the file that is damaged, and the way out', async () => {
+    const folder = join(temporaryFolder(), 'run');
+    const { child, ended } = startLab([
+      'run',
+      'toolspace',
+      '--gpu',
+      'none',
+      ...SMALL,
+      '--arms',
+      'trained',
+      '--out',
+      folder,
+    ]);
+    const saved = () =>
+      existsSync(folder) && readdirSync(folder).some((file) => file.startsWith('checkpoint-'));
+    while (!saved() && child.exitCode === null) await new Promise((resolve) => setTimeout(resolve, 20));
+    child.kill('SIGINT');
+    await ended;
+    const checkpoint = readdirSync(folder).find((file) => file.startsWith('checkpoint-')) ?? '';
+    for (const file of [checkpoint, 'dataset.jsonl', 'state.json']) {
+      const whole = readFileSync(join(folder, file));
+      writeFileSync(join(folder, file), whole.subarray(0, Math.min(1000, whole.length - 7)));
+      const resumed = await lab('run', '--resume', folder, '--gpu', 'none');
+      expect(resumed.status).toBe(1);
+      expect(resumed.stderr.trimEnd().split('\n').at(-1)).toMatch(new RegExp(`${file}.*run it anew`));
+      writeFileSync(join(folder, file), whole);
+    }
+    expect((await lab('run', '--resume', folder, '--gpu', 'none')).status).toBe(0);
   });
 
   it('refuses to write over a run', async () => {

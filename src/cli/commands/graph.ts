@@ -48,6 +48,10 @@ export const graph: Command = {
     terminal.say(
       `\n${found.nodes.length} nodes, ${found.edges.length} edges, ${found.clusters.length} clusters in ${seconds.toFixed(2)} s`,
     );
+    if (found.pruned.rare)
+      terminal.say(
+        `${found.pruned.rare} edges seen in one pair only: counted above, and left out of the graph as rare.`,
+      );
     for (const one of rejected) terminal.say([one.path, one.where, one.reason].filter(Boolean).join(': '));
     terminal.result({
       sources: sources.map((row) => ({ ...row, edges: { ...row.edges }, mined: { ...row.mined } })),

@@ -11,7 +11,8 @@ export const link: Command = {
     count: [1, 1],
     summary: 'The link that opens this experiment in a browser.',
     options: [
-      ...SPEC_OPTIONS,
+      ...SPEC_OPTIONS.filter(({ name }) => name !== 'seeds'),
+      { name: 'seeds', value: 'S', help: 'the seed (default 1)' },
       { name: 'base', value: 'URL', help: 'where the page is served (default http://localhost:4173/)' },
     ],
   },

@@ -184,9 +184,10 @@ function printArms(terminal: Terminal, arms: ReturnType<typeof summarise>): void
       arm,
       ...metrics.map((metric) => {
         const figure = figures[metric];
-        return figure
-          ? `${figure.mean.toFixed(3)} [${figure.low.toFixed(3)}, ${figure.high.toFixed(3)}]`
-          : '–';
+        if (!figure) return '–';
+        const { mean, low, high } = figure;
+        if (low === null || high === null) return mean.toFixed(3);
+        return `${mean.toFixed(3)} [${low.toFixed(3)}, ${high.toFixed(3)}]`;
       }),
     ]),
   );
