@@ -12,7 +12,7 @@ import { pickWalk, WalkPlayer } from './graph/walk-player.svelte.ts';
 import { WorkClock } from './run/clock.ts';
 import { Frames } from './run/frames.ts';
 import { Gate } from './run/gate.ts';
-import { Keeper, readRun, type StoredRun } from './run/keeper.ts';
+import { after, Keeper, readRun, type StoredRun } from './run/keeper.ts';
 import { Ledger } from './run/ledger.ts';
 import { holdRun } from './run/lock.ts';
 import { logLine } from './run/log.ts';
@@ -391,12 +391,4 @@ export class Session {
     const time = this.#retelling ? null : Date.now();
     this.log = [...this.log.slice(1 - LOG_LINES), { time, text }];
   }
-}
-
-/** Whether an event came after the checkpoint that a run resumes from: the resumed run will tell it again. */
-function after(event: RunEvent, { record }: StoredRun): boolean {
-  if (record.arm === null) return false;
-  if (event.type === 'evaluation') return event.arm === record.arm && event.step > record.step;
-  if (event.type === 'steps') return event.arm === record.arm && (event.stats[0]?.step ?? 0) > record.step;
-  return false;
 }

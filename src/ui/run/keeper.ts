@@ -176,3 +176,11 @@ async function resumeOf(
     learn: checkpoint && under !== null ? { finished, arm: under, checkpoint } : { finished },
   };
 }
+
+/** Whether an event came after the checkpoint that a run resumes from: the resumed run will tell it again. */
+export function after(event: RunEvent, { record }: StoredRun): boolean {
+  if (record.arm === null) return false;
+  if (event.type === 'evaluation') return event.arm === record.arm && event.step > record.step;
+  if (event.type === 'steps') return event.arm === record.arm && (event.stats[0]?.step ?? 0) > record.step;
+  return false;
+}
