@@ -5,8 +5,13 @@ export interface PolicyShape {
   width: number;
   layers: number;
   heads: number;
-  /** Hidden units of the MLP, usually 4·width. */
+  /** Hidden units F of the MLP, usually 4·width; 8/3·width where it is gated. */
   hidden: number;
+  /**
+   * `gelu` (where nothing is said): down(gelu(up(x))). `swiglu`: down(silu(gate)·up) with (gate, up) = Wx, W [2F, D],
+   * the rows of the gate first (Shazeer 2020, "GLU Variants Improve Transformer", equation 6).
+   */
+  mlp?: 'gelu' | 'swiglu';
   /** Longest sequence, in tokens. */
   context: number;
 }
@@ -84,11 +89,35 @@ export interface Sampler {
   destroy(): void;
 }
 
-export interface TurnOptions {
-  stop: number;
-  limit: number;
+/**
+ * A deterministic automaton over token classes: what may be said next. A turn begins in state 0; token v may be sampled in
+ * state s where next[s·C + classes[v]] ≥ 0, and that is the state after it.
+ */
+export interface Grammar {
+  /** Class of every token [V], whole numbers from 0 to C − 1. */
+  classes: Uint16Array;
+  /** C. */
+  classCount: number;
+  /** State after a token of each class [S, C]; −1 = forbidden. Every state that can be reached allows some token. */
+  next: Int32Array;
+}
+
+/**
+ * The distribution that tokens are drawn from: softmax(z / temperature) over the tokens that the grammar allows, cut to the
+ * nucleus (the fewest of the most probable tokens whose mass reaches `topP`; all tokens tied with the last stay) and
+ * renormalised. Temperature 0 is greedy: the log-probability of the token taken is 0.
+ */
+export interface Truncation {
   /** 0 = greedy. */
   temperature: number;
+  /** In (0, 1]; 1, the default, cuts nothing. */
+  topP?: number;
+  grammar?: Grammar;
+}
+
+export interface TurnOptions extends Truncation {
+  stop: number;
+  limit: number;
   /** Seed of the counter-based generator keyed by (seed, rollout, position). */
   seed: number;
 }
@@ -99,8 +128,12 @@ export interface PolicyEngine {
   readonly device: DeviceInfo;
   /** Fresh weights: normal, std 0.02 (projections into the residual scaled by 1/√(2·layers)), gains 1. */
   initialise(seed: number): void;
-  /** Queues one optimiser step. @throws LabError on an empty or malformed batch, before the device is touched. */
-  train(batch: PackedBatch, options: StepOptions): void;
+  /**
+   * Queues one optimiser step. Several batches are micro-batches of one step: their gradients are accumulated, and the
+   * loss is Σ w·nll / Σ w over all of them, as if they were one.
+   * @throws LabError on an empty or malformed batch, before the device is touched.
+   */
+  train(batch: PackedBatch | readonly PackedBatch[], options: StepOptions): void;
   /** Stats of the steps since the last call, oldest first; waits for the device. */
   stats(): Promise<StepStats[]>;
   /** Logits [N, vocab] in row-major order. For tests and pictures, not for loops. */
