@@ -29,6 +29,9 @@ export interface Launch {
   constants?: readonly number[];
 }
 
+/** What a plan uses of a compute pass. */
+export type Pass = Pick<GPUComputePassEncoder, 'setPipeline' | 'setBindGroup' | 'dispatchWorkgroups'>;
+
 /** Dispatches with their pipelines and bind groups, made once and encoded many times. */
 export class Plan {
   readonly #steps: readonly Step[];
@@ -43,7 +46,7 @@ export class Plan {
   }
 
   /** Encodes the steps in order: all of them, or the one numbered `only` (for measuring). */
-  encode(pass: GPUComputePassEncoder, sizes: Sizes, only?: number): void {
+  encode(pass: Pass, sizes: Sizes, only?: number): void {
     const steps = only === undefined ? this.#steps : this.#steps.slice(only, only + 1);
     for (const { label, pipeline, bindings, threads, workgroup } of steps) {
       const groups = Math.ceil(threads(sizes) / workgroup);
