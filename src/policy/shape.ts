@@ -1,15 +1,17 @@
 import { LabError } from '../base/errors.ts';
 import type { Checkpoint, PolicyShape } from './engine.ts';
-import { parameterCount } from './layout.ts';
+import { parameterCount, upRows } from './layout.ts';
 
 /** Largest size of any one dimension; keeps the products of two of them exact and far below array limits. */
 const LARGEST = 1 << 20;
+/** Kinds of MLP. */
+const MLPS = ['gelu', 'swiglu'] as const satisfies PolicyShape['mlp'][];
 /** Most parameters (1 GiB of float32): WebGPU's and V8's buffers end there, and a damaged file asks for no more. */
 const MOST_PARAMETERS = 1 << 28;
 
 /**
  * Checks that a shape describes a transformer that the engines can build.
- * @throws LabError naming the field: sizes are positive whole numbers, the width a multiple of 4 and of the heads,
+ * @throws LabError naming the field: the MLP is one that there is, sizes are positive whole numbers, the width a multiple of 4 and of the heads,
  * each head of even width (rotary positions turn pairs), at most 2²⁸ parameters.
  */
 export function checkShape(shape: PolicyShape): void {
@@ -22,13 +24,15 @@ export function checkShape(shape: PolicyShape): void {
       refuse(`${field} is ${size}`, field, `give a whole number from 1 to ${LARGEST}`);
   }
   const { vocab, width, layers, heads, hidden } = shape;
+  if (shape.mlp !== undefined && !(MLPS as readonly unknown[]).includes(shape.mlp))
+    refuse(`there is no MLP ${JSON.stringify(shape.mlp)}`, 'mlp', `choose one of: ${MLPS.join(', ')}`);
   if (width % 4 !== 0)
     refuse(`width ${width} is not a multiple of 4`, 'width', 'round it up to a multiple of 4');
   if (width % heads !== 0)
     refuse(`width ${width} does not divide into ${heads} heads`, 'heads', 'choose a divisor of the width');
   if ((width / heads) % 2 !== 0)
     refuse(`each of ${heads} heads has odd width ${width / heads}`, 'heads', 'make width / heads even');
-  const parameters = vocab * width + layers * width * (4 * width + 2 * hidden + 2) + width;
+  const parameters = vocab * width + layers * width * (4 * width + upRows(shape) + hidden + 2) + width;
   if (parameters > MOST_PARAMETERS)
     refuse(
       `${parameters} parameters`,
@@ -37,9 +41,12 @@ export function checkShape(shape: PolicyShape): void {
     );
 }
 
-/** True where two shapes agree in every size. */
+/** True where two shapes agree in every size and in the kind of MLP. */
 export function sameShape(a: PolicyShape, b: PolicyShape): boolean {
-  return (['vocab', 'width', 'layers', 'heads', 'hidden', 'context'] as const).every((f) => a[f] === b[f]);
+  const sizes = (['vocab', 'width', 'layers', 'heads', 'hidden', 'context'] as const).every(
+    (f) => a[f] === b[f],
+  );
+  return sizes && (a.mlp ?? 'gelu') === (b.mlp ?? 'gelu');
 }
 
 /**

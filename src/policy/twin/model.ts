@@ -1,4 +1,5 @@
 import type { PackedBatch, PolicyShape } from '../engine.ts';
+import { upRows } from '../layout.ts';
 import { attention, attentionBackward } from './attention.ts';
 import { crossEntropy, crossEntropyBackward } from './crossEntropy.ts';
 import { embedGather, embedScatter } from './embed.ts';
@@ -6,12 +7,14 @@ import { gelu, geluBackward } from './gelu.ts';
 import { matmulNn, matmulNt, matmulTn } from './matmul.ts';
 import { rmsNorm, rmsNormBackward } from './norm.ts';
 import { rotary } from './rotary.ts';
+import { swiglu, swigluBackward } from './swiglu.ts';
 import type { LayerWeights, Weights } from './weights.ts';
 import type { LayerActivations, Workspace } from './workspace.ts';
 
 /**
  * The transformer up to the last norm: `space.h` [N, D], whose product with the embedding gives the logits. Each layer:
- * x += out(attention(rotary(qkv(norm1(x))))); x += down(gelu(up(norm2(x)))). The batch has at most `space.rows` positions.
+ * x += out(attention(rotary(qkv(norm1(x))))); x += down(gelu(up(norm2(x)))), or swiglu for
+ * gelu. The batch has at most `space.rows` positions.
  */
 export function forward(shape: PolicyShape, weights: Weights, batch: PackedBatch, space: Workspace): void {
   const n = batch.tokens.length;
@@ -43,10 +46,16 @@ function forwardLayer(
   a.mid.set(a.x);
   matmulNt(a.o, w.out, a.mid, { n, m: d, k: d }, true);
   rmsNorm(a.mid, w.norm2, a.h2, { n, d });
-  matmulNt(a.h2, w.up, a.up, { n, m: hidden, k: d });
-  gelu(a.up, a.act, n * hidden);
+  matmulNt(a.h2, w.up, a.up, { n, m: upRows(shape), k: d });
+  activate(shape, a.up, a.act, n);
   next.set(a.mid);
   matmulNt(a.act, w.down, next, { n, m: d, k: hidden }, true);
+}
+
+/** The MLP's non-linearity over n rows: up [N, F] or [N, 2F] → act [N, F]. */
+export function activate({ mlp, hidden }: PolicyShape, up: Float64Array, act: Float64Array, n: number): void {
+  if (mlp === 'swiglu') swiglu(up, act, { n, f: hidden });
+  else gelu(up, act, n * hidden);
 }
 
 /** Loss Σ w·nll / Σ w after `forward`; leaves `space.nll` and `space.lse`. */
@@ -84,15 +93,17 @@ function backwardLayer(
   g: LayerWeights,
 ): void {
   const { width: d, heads, hidden } = shape;
-  const { dx, dh, dQkv, dUp } = space;
+  const { dx, dh, dQkv, dUp, dAct } = space;
+  const m = upRows(shape);
   const n = batch.tokens.length;
   const size = { n, heads, headWidth: d / heads };
 
   matmulTn(dx, a.act, g.down, { n, m: d, k: hidden }, true);
-  matmulNn(dx, w.down, dUp, { n, m: d, k: hidden });
-  geluBackward(a.up, dUp, dUp, n * hidden);
-  matmulTn(dUp, a.h2, g.up, { n, m: hidden, k: d }, true);
-  matmulNn(dUp, w.up, dh, { n, m: hidden, k: d });
+  matmulNn(dx, w.down, dAct, { n, m: d, k: hidden });
+  if (shape.mlp === 'swiglu') swigluBackward(a.up, dAct, dUp, { n, f: hidden });
+  else geluBackward(a.up, dAct, dUp, n * hidden);
+  matmulTn(dUp, a.h2, g.up, { n, m, k: d }, true);
+  matmulNn(dUp, w.up, dh, { n, m, k: d });
   rmsNormBackward(a.mid, w.norm2, dh, dx, g.norm2, { n, d }, true);
 
   matmulTn(dx, a.o, g.out, { n, m: d, k: d }, true);

@@ -1,4 +1,5 @@
 import type { PolicyShape } from '../engine.ts';
+import { upRows } from '../layout.ts';
 
 /** What the forward pass leaves behind of one layer. Row-major; N rows in use, more may be allocated. */
 export interface LayerActivations {
@@ -15,7 +16,7 @@ export interface LayerActivations {
   mid: Float64Array;
   /** After the second norm [N, D]. */
   h2: Float64Array;
-  /** Hidden units before and after GELU [N, F]. */
+  /** The MLP before its non-linearity ([N, F], or [N, 2F] where gated) and after it [N, F]. */
   up: Float64Array;
   act: Float64Array;
 }
@@ -31,11 +32,12 @@ export interface Workspace {
   /** Of the loss [N]. */
   nll: Float64Array;
   lse: Float64Array;
-  /** Gradients on the way back: of the residual stream and of a norm's output [N, D], of qkv [N, 3D], of the MLP [N, F]. */
+  /** Gradients on the way back: of the residual stream and of a norm's output [N, D], of qkv [N, 3D], of the MLP as `up` and `act`. */
   dx: Float64Array;
   dh: Float64Array;
   dQkv: Float64Array;
   dUp: Float64Array;
+  dAct: Float64Array;
 }
 
 /** Allocates the workspace for `rows` positions. */
@@ -53,7 +55,7 @@ export function allocate(shape: PolicyShape, rows: number): Workspace {
       lse: reals(heads),
       mid: reals(width),
       h2: reals(width),
-      up: reals(hidden),
+      up: reals(upRows(shape)),
       act: reals(hidden),
     })),
     x: reals(width),
@@ -63,6 +65,7 @@ export function allocate(shape: PolicyShape, rows: number): Workspace {
     dx: reals(width),
     dh: reals(width),
     dQkv: reals(3 * width),
-    dUp: reals(hidden),
+    dUp: reals(upRows(shape)),
+    dAct: reals(hidden),
   };
 }

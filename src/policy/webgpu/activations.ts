@@ -1,5 +1,6 @@
 import type { Memory } from '../../gpu/memory.ts';
 import type { PolicyShape } from '../engine.ts';
+import { upRows } from '../layout.ts';
 
 /** What one layer keeps of the forward pass for its gradient. Rows are positions; D width, H heads, F hidden units. */
 export interface LayerActivations {
@@ -17,7 +18,7 @@ export interface LayerActivations {
   middle: GPUBuffer;
   inverse2: GPUBuffer;
   normed2: GPUBuffer;
-  /** The MLP before and after gelu [N, F]. */
+  /** The MLP before its non-linearity ([N, F], or [N, 2F] where gated) and after it [N, F]. */
   before: GPUBuffer;
   activated: GPUBuffer;
 }
@@ -94,7 +95,7 @@ export function createActivations(
       middle: rows(`${l} middle`, width),
       inverse2: rows(`${l} inverse2`, 1),
       normed2: rows(`${l} normed2`, width),
-      before: rows(`${l} before gelu`, hidden),
+      before: rows(`${l} before activation`, upRows(shape)),
       activated: rows(`${l} activated`, hidden),
     })),
     trainedO: rows('trained attention', width),

@@ -1,5 +1,6 @@
 import { matmulNn, matmulTn } from '../../gpu/matmul.ts';
 import type { Launch } from '../../gpu/plan.ts';
+import { upRows } from '../layout.ts';
 import { launch, restOf, type Stage } from './forward.ts';
 import * as kernels from './kernels.ts';
 
@@ -29,7 +30,7 @@ export function backwardLaunches(stage: Stage): Launch[] {
   return launches;
 }
 
-/** Through x += Wdown·gelu(Wup·norm(x)). */
+/** Through x += Wdown·gelu(Wup·norm(x)), or the same with swiglu, whose gradient takes the place of its input. */
 function mlpLaunches(stage: Stage, l: number): Launch[] {
   const { shape, tiling, parameters, activations, gradients } = stage;
   const { width, hidden } = shape;
@@ -40,13 +41,29 @@ function mlpLaunches(stage: Stage, l: number): Launch[] {
   const weights = (name: string) => parameters.weights(`${l}.${name}`);
   const gradient = (name: string) => parameters.slicedGradient(`${l}.${name}`);
   const down = { m: width, k: hidden };
-  const up = { m: hidden, k: width };
-  const throughDown = matmulNn(down, tiling, 'geluBackward', rows);
+  const up = { m: upRows(shape), k: width };
+  const gated = shape.mlp === 'swiglu';
+  const dBefore = gated ? a.before : gradients.hidden;
+  const through = gated
+    ? [
+        launch(matmulNn(down, tiling, 'plain', rows), dims, residual, weights('down'), gradients.hidden),
+        launch(kernels.swigluBackward(hidden, rows), dims, gradients.hidden, a.before),
+      ]
+    : [
+        launch(
+          matmulNn(down, tiling, 'geluBackward', rows),
+          dims,
+          residual,
+          weights('down'),
+          gradients.hidden,
+          a.before,
+        ),
+      ];
   return [
     launch(matmulTn(down, tiling, slicing), dims, residual, a.activated, gradient('down')),
-    launch(throughDown, dims, residual, weights('down'), gradients.hidden, a.before),
-    launch(matmulTn(up, tiling, slicing), dims, gradients.hidden, a.normed2, gradient('up')),
-    launch(matmulNn(up, tiling, 'plain', rows), dims, gradients.hidden, weights('up'), gradients.width),
+    ...through,
+    launch(matmulTn(up, tiling, slicing), dims, dBefore, a.normed2, gradient('up')),
+    launch(matmulNn(up, tiling, 'plain', rows), dims, dBefore, weights('up'), gradients.width),
     ...normLaunches(stage, rest, a.middle, a.inverse2, `${l}.norm2`),
   ];
 }

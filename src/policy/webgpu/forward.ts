@@ -1,6 +1,7 @@
 import { type Kernel, matmulNt, type Tiling } from '../../gpu/matmul.ts';
 import type { Binding, Launch } from '../../gpu/plan.ts';
 import type { PolicyShape } from '../engine.ts';
+import { upRows } from '../layout.ts';
 import type { Activations, Gradients } from './activations.ts';
 import type { BatchBuffers } from './batchBuffers.ts';
 import * as kernels from './kernels.ts';
@@ -26,7 +27,8 @@ export const launch = (kernel: Kernel, ...bindings: Binding[]): Launch => ({ ...
 
 /**
  * From tokens to the normalised hidden rows of the trained positions:
- * x₀ = E[tokens]; in each layer x += Wout·attention(rotary(Wqkv·norm(x))), x += Wdown·gelu(Wup·norm(x)).
+ * x₀ = E[tokens]; in each layer x += Wout·attention(rotary(Wqkv·norm(x))), x += Wdown·gelu(Wup·norm(x)), or
+ * Wdown·swiglu(Wup·norm(x)).
  */
 export function forwardLaunches(stage: Stage): Launch[] {
   const { shape, parameters, batch, activations, positions, trained } = stage;
@@ -103,12 +105,42 @@ function mlpLaunches(stage: Stage, l: number): Launch[] {
   const { dims, rows, o, input } = restOf(stage, l);
   const output = activations.layers[l + 1]?.input ?? activations.output;
   const out = matmulNt({ m: width, k: width }, tiling, 'residual', rows);
-  const up = matmulNt({ m: hidden, k: width }, tiling, 'gelu', rows);
   const down = matmulNt({ m: width, k: hidden }, tiling, 'residual', rows);
   return [
     launch(out, dims, o, weights('out'), a.middle, input),
     launch(kernels.rmsNorm(width, rows), dims, a.middle, weights('norm2'), a.normed2, a.inverse2),
-    launch(up, dims, a.normed2, weights('up'), a.before, a.activated),
+    ...activateLaunches(shape, tiling, rows, {
+      dims,
+      normed: a.normed2,
+      up: weights('up'),
+      before: a.before,
+      activated: a.activated,
+    }),
     launch(down, dims, a.activated, weights('down'), output, a.middle),
+  ];
+}
+
+/** What the first half of an MLP binds: normed [N, D], up [F or 2F, D] → before [N, F or 2F], activated [N, F]. */
+export interface Activate {
+  dims: Binding;
+  normed: Binding;
+  up: Binding;
+  before: Binding;
+  activated: Binding;
+}
+
+/** From the normalised rows to the hidden units. gelu is part of its product; the halves of a gate meet in a kernel. */
+export function activateLaunches(
+  shape: PolicyShape,
+  tiling: Tiling,
+  rows: string,
+  { dims, normed, up, before, activated }: Activate,
+): Launch[] {
+  const size = { m: upRows(shape), k: shape.width };
+  if (shape.mlp !== 'swiglu')
+    return [launch(matmulNt(size, tiling, 'gelu', rows), dims, normed, up, before, activated)];
+  return [
+    launch(matmulNt(size, tiling, 'plain', rows), dims, normed, up, before),
+    launch(kernels.swiglu(shape.hidden, rows), dims, before, activated),
   ];
 }

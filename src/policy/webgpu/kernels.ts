@@ -16,6 +16,8 @@ import rotarySource from '../../../shaders/rotary.wgsl?raw';
 import sampleSource from '../../../shaders/sample.wgsl?raw';
 import spreadSource from '../../../shaders/spread_rows.wgsl?raw';
 import summarySource from '../../../shaders/step_summary.wgsl?raw';
+import swigluSource from '../../../shaders/swiglu.wgsl?raw';
+import swigluBackwardSource from '../../../shaders/swiglu_backward.wgsl?raw';
 import type { Kernel, Slicing } from '../../gpu/matmul.ts';
 import { type Constants, wgsl } from '../../gpu/wgsl.ts';
 
@@ -90,6 +92,14 @@ export const rotaryIntoCache = ({ heads, headWidth }: HeadSize, context: number,
     },
     (s) => s[rows]! * heads,
   );
+
+/** Bindings: dims, before [N, 2F], activated [N, F]. */
+export const swiglu = (f: number, rows: string): Kernel =>
+  kernel('swiglu', swigluSource, { F4: f / 4 }, (s) => (s[rows]! * f) / 4);
+
+/** Bindings: dims, d_activated [N, F], before [N, 2F], which becomes its own gradient. */
+export const swigluBackward = (f: number, rows: string): Kernel =>
+  kernel('swiglu_backward', swigluBackwardSource, { F4: f / 4 }, (s) => (s[rows]! * f) / 4);
 
 /** How the attention kernels read a head: as vec4s, or as vec2s where its width is no multiple of 4. */
 export function headConstants({ heads, headWidth }: HeadSize): Constants {

@@ -3,7 +3,8 @@ import { matmulNt, type Tiling } from '../../gpu/matmul.ts';
 import type { Memory } from '../../gpu/memory.ts';
 import { type Binding, type Launch, type Plan, recordPlan } from '../../gpu/plan.ts';
 import type { PolicyShape } from '../engine.ts';
-import { launch } from './forward.ts';
+import { upRows } from '../layout.ts';
+import { activateLaunches, launch } from './forward.ts';
 import * as kernels from './kernels.ts';
 import type { ParameterBuffers } from './parameters.ts';
 
@@ -73,7 +74,7 @@ export function createSamplerBuffers(
     inverse: rows('inverse', 1),
     qkv: rows('qkv', 3 * width),
     o: rows('attention', width),
-    before: rows('before gelu', hidden),
+    before: rows('before activation', upRows(shape)),
     activated: rows('activated', hidden),
     logits: memory.storage('logits', rollouts * Math.ceil(vocab / 4) * 4),
   };
@@ -154,13 +155,18 @@ function mixLaunches(stage: SamplerStage, list: RowList, l: number): Launch[] {
   const weights = (name: string): Binding => parameters.weights(`${l}.${name}`);
   const attend = kernels.cachedAttention({ heads, headWidth: width / heads }, context, 'n');
   const out = matmulNt({ m: width, k: width }, tiling, 'residual', 'n');
-  const up = matmulNt({ m: hidden, k: width }, tiling, 'gelu', 'n');
   const down = matmulNt({ m: width, k: hidden }, tiling, 'residual', 'n');
   return [
     launch(attend, list.dims, qkv, list.rollouts, list.positions, keys, values, o),
     launch(out, list.dims, o, weights('out'), middle, stream),
     launch(kernels.rmsNorm(width, 'n'), list.dims, middle, weights('norm2'), normed, inverse),
-    launch(up, list.dims, normed, weights('up'), before, activated),
+    ...activateLaunches(shape, tiling, 'n', {
+      dims: list.dims,
+      normed,
+      up: weights('up'),
+      before,
+      activated,
+    }),
     launch(down, list.dims, activated, weights('down'), stream, middle),
   ];
 }
