@@ -6,7 +6,7 @@
 struct Step {
   rate: f32, beta1: f32, beta2: f32, rest1: f32,
   rest2: f32, epsilon: f32, decay: f32, clip: f32,
-  correction1: f32, correction2: f32, slot: u32,
+  correction1: f32, correction2: f32, slot: u32, held: u32,
 }
 @group(0) @binding(0) var<uniform> step: Step;
 @group(0) @binding(1) var<storage, read> gradient: array<vec4f>;

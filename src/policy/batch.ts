@@ -1,6 +1,8 @@
 import { LabError } from '../base/errors.ts';
 import type { PackedBatch, PolicyShape, StepOptions } from './engine.ts';
 
+const NOTHING = 'every weight is 0: there is nothing to train';
+
 /** One sequence before packing. `weights[i]` is the weight of predicting `tokens[i + 1]` from what stands up to i. */
 export interface TrainingSequence {
   tokens: readonly number[];
@@ -67,9 +69,44 @@ export function checkBatch(
     any = true;
     checkToken(targets[i]!, shape.vocab, `targets[${i}]`);
   }
-  if (!any && !options.untrained)
-    refuse('every weight is 0: there is nothing to train', 'weights', 'give some position a weight > 0');
+  if (!any && !options.untrained) refuse(NOTHING, 'weights', 'give some position a weight > 0');
 }
+
+/**
+ * Checks the micro-batches of one step, each as `checkBatch` does, but of which some may train nothing.
+ * @returns all of them, and Σ w over all.
+ * @throws LabError where there is none, one is malformed, or every weight is 0.
+ */
+export function checkStepBatches(
+  batches: PackedBatch | readonly PackedBatch[],
+  shape: PolicyShape,
+  capacity: number,
+): { parts: readonly PackedBatch[]; total: number } {
+  if ('tokens' in batches) {
+    checkBatch(batches, shape, capacity);
+    return { parts: [batches], total: totalWeight(batches) };
+  }
+  if (batches.length === 0)
+    throw new LabError('there is no micro-batch', { where: 'batches', remedy: 'give at least one' });
+  for (const [i, batch] of batches.entries())
+    try {
+      checkBatch(batch, shape, capacity, { untrained: true });
+    } catch (cause) {
+      if (!(cause instanceof LabError)) throw cause;
+      const where = cause.where.replace(/^batch/, `batches[${i}]`);
+      throw new LabError(cause.message, { where, remedy: cause.remedy, cause });
+    }
+  const total = batches.reduce((sum, batch) => sum + totalWeight(batch), 0);
+  if (total === 0) refuse(NOTHING, 'weights', 'give some position of some micro-batch a weight > 0');
+  return { parts: batches, total };
+}
+
+/** Σ w of a batch. */
+export const totalWeight = ({ weights }: PackedBatch): number => weights.reduce((sum, w) => sum + w, 0);
+
+/** How many positions are trained. */
+export const trainedCount = ({ weights }: PackedBatch): number =>
+  weights.reduce((count, w) => (w > 0 ? count + 1 : count), 0);
 
 /**
  * Checks one token id.

@@ -43,7 +43,7 @@ describe('a gated MLP', () => {
 
   it('is silu(gate)·up, finite at the ends, and swigluBackward its gradient', () => {
     const y = poisoned(2);
-    swiglu([-800, 3, 2, 0.5], y, { n: 1, f: 2 });
+    swiglu(Float64Array.of(-800, 3, 2, 0.5), y, { n: 1, f: 2 });
     expect(y[0]).toBeCloseTo(0, 12);
     expect(y[1]).toBeCloseTo((3 / (1 + Math.exp(-3))) * 0.5, 12);
     const rng = new Rng('gate');

@@ -6,6 +6,8 @@ export interface CrossEntropySize {
   n: number;
   d: number;
   v: number;
+  /** Σ w that weights are divided by, where these rows are part of a larger whole; their own where nothing is said. */
+  total?: number;
 }
 
 /** Rows whose logits are held at a time. */
@@ -41,7 +43,7 @@ export function crossEntropy(
       total += weights[row]!;
     }
   });
-  return loss / total;
+  return loss / (size.total ?? total);
 }
 
 /**
@@ -60,8 +62,9 @@ export function crossEntropyBackward(
   size: CrossEntropySize,
 ): void {
   const { n, d, v } = size;
-  let total = 0;
-  for (let row = 0; row < n; row++) total += weights[row]!;
+  let own = 0;
+  for (let row = 0; row < n; row++) own += weights[row]!;
+  const total = size.total ?? own;
   dHidden.fill(0, 0, n * d);
   const dBlock = new Float64Array(BLOCK * d);
   forBlocks(hidden, embed, weights, size, ({ logits, inputs, rows, count }) => {

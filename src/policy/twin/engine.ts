@@ -1,5 +1,5 @@
 import { LabError } from '../../base/errors.ts';
-import { checkBatch, checkStep } from '../batch.ts';
+import { checkBatch, checkStep, checkStepBatches, trainedCount } from '../batch.ts';
 import type {
   Checkpoint,
   DeviceInfo,
@@ -80,14 +80,18 @@ class CpuEngine implements PolicyEngine {
     this.#moments.second.fill(0);
   }
 
-  train(batch: PackedBatch, options: StepOptions): void {
+  train(batch: PackedBatch | readonly PackedBatch[], options: StepOptions): void {
     this.#live();
-    checkBatch(batch, this.shape, this.#capacity);
+    const { parts, total } = checkStepBatches(batch, this.shape, this.#capacity);
     checkStep(options);
-    const space = this.#forward(batch);
-    const value = loss(this.shape, this.#weights, batch, space);
+    let value = 0;
     this.#gradient.fill(0);
-    backward(this.shape, this.#weights, batch, space, this.#gradients);
+    for (const part of parts) {
+      if (trainedCount(part) === 0) continue;
+      const space = this.#forward(part);
+      value += loss(this.shape, this.#weights, part, space, total);
+      backward(this.shape, this.#weights, part, space, this.#gradients, total);
+    }
     const norm = gradNorm(this.#gradient);
     this.#step++;
     const state = {
@@ -98,9 +102,8 @@ class CpuEngine implements PolicyEngine {
     };
     adamw(state, this.#tensors, options, this.#step, norm);
     this.#flat.set(this.#parameters);
-    let trained = 0;
-    for (const w of batch.weights) if (w > 0) trained++;
-    const tokens = batch.tokens.length;
+    const trained = parts.reduce((sum, part) => sum + trainedCount(part), 0);
+    const tokens = parts.reduce((sum, part) => sum + part.tokens.length, 0);
     this.#stats.push({ step: this.#step, loss: value, gradientNorm: norm, trained, tokens });
   }
 

@@ -1,3 +1,4 @@
+import { totalWeight } from '../batch.ts';
 import type { PackedBatch, PolicyShape } from '../engine.ts';
 import { upRows } from '../layout.ts';
 import { attention, attentionBackward } from './attention.ts';
@@ -58,24 +59,34 @@ export function activate({ mlp, hidden }: PolicyShape, up: Float64Array, act: Fl
   else gelu(up, act, n * hidden);
 }
 
-/** Loss Σ w·nll / Σ w after `forward`; leaves `space.nll` and `space.lse`. */
-export function loss(shape: PolicyShape, weights: Weights, batch: PackedBatch, space: Workspace): number {
-  const size = { n: batch.tokens.length, d: shape.width, v: shape.vocab };
+/**
+ * Loss Σ w·nll / Σ w after `forward`; leaves `space.nll` and `space.lse`.
+ * @param total Σ w of the step that the batch is part of; its own by default.
+ */
+export function loss(
+  shape: PolicyShape,
+  weights: Weights,
+  batch: PackedBatch,
+  space: Workspace,
+  total = totalWeight(batch),
+): number {
+  const size = { n: batch.tokens.length, d: shape.width, v: shape.vocab, total };
   return crossEntropy(space.h, weights.embed, batch.targets, batch.weights, space.nll, space.lse, size);
 }
 
-/** Gradient of the loss after `forward` and `loss`, added to `gradient`. */
+/** Gradient of the loss after `forward` and `loss`, added to `gradient`; `total` as in `loss`. */
 export function backward(
   shape: PolicyShape,
   weights: Weights,
   batch: PackedBatch,
   space: Workspace,
   gradient: Weights,
+  total = totalWeight(batch),
 ): void {
   const { width: d, vocab: v } = shape;
   const n = batch.tokens.length;
   const { targets, weights: share } = batch;
-  const size = { n, d, v };
+  const size = { n, d, v, total };
   crossEntropyBackward(space.h, weights.embed, targets, share, space.lse, space.dh, gradient.embed, size);
   rmsNormBackward(space.x, weights.norm, space.dh, space.dx, gradient.norm, { n, d });
   for (let l = shape.layers - 1; l >= 0; l--)

@@ -1,4 +1,5 @@
 import type { Memory } from '../../gpu/memory.ts';
+import { totalWeight } from '../batch.ts';
 import type { PackedBatch } from '../engine.ts';
 
 /** The arrays of a batch as kernels read them: 32-bit fields of one buffer. */
@@ -58,14 +59,15 @@ export class BatchBuffers {
 
   /**
    * Uploads a checked batch. @param everyRow list all rows as trained, whatever their weights (for logits).
-   * `shares` are w / Σw, in float64 until they are stored.
+   * @param total Σw of the step that the batch is part of; its own where nothing is said. `shares` are w / Σw, in
+   * float64 until they are stored.
    */
-  upload(batch: PackedBatch, everyRow = false): BatchSizes {
+  upload(batch: PackedBatch, everyRow = false, total = totalWeight(batch)): BatchSizes {
     const n = batch.tokens.length;
     this.#view('tokens').set(batch.tokens);
     this.#view('starts').set(batch.starts);
     this.#deriveEnds(batch.starts);
-    const trained = this.#listRows(batch, everyRow);
+    const trained = this.#listRows(batch, everyRow, total);
     const distinct = this.#sortByToken(batch.tokens);
     this.#device.queue.writeBuffer(this.#buffer, 0, this.#host);
     return { n, trained, distinct };
@@ -82,11 +84,10 @@ export class BatchBuffers {
     }
   }
 
-  #listRows({ targets, weights }: PackedBatch, everyRow: boolean): number {
+  #listRows({ targets, weights }: PackedBatch, everyRow: boolean, total: number): number {
     const rows = this.#view('rows');
     const rowTargets = this.#view('targets');
     const places = this.#view('places').fill(0);
-    const total = weights.reduce((sum, w) => sum + w, 0);
     let count = 0;
     for (let i = 0; i < weights.length; i++) {
       if (weights[i] === 0 && !everyRow) continue;

@@ -3,7 +3,7 @@ import { LabDevice, openDevice } from '../../gpu/device.ts';
 import { tilingFor } from '../../gpu/matmul.ts';
 import { Memory } from '../../gpu/memory.ts';
 import { readBuffer } from '../../gpu/read.ts';
-import { checkBatch, checkStep } from '../batch.ts';
+import { checkBatch, checkStep, checkStepBatches, trainedCount } from '../batch.ts';
 import type {
   Checkpoint,
   DeviceInfo,
@@ -142,8 +142,8 @@ export class WebGpuEngine implements PolicyEngine {
 
   /** Names of the kernels of one training step, one a dispatch, in order. */
   get dispatches(): string[] {
-    const { forward, loss, backward, update } = this.#parts.plans;
-    return [forward, loss, backward, update].flatMap((plan) => plan.labels);
+    const { forward, loss, backward, gather, update } = this.#parts.plans;
+    return [forward, loss, backward, gather, update].flatMap((plan) => plan.labels);
   }
 
   /**
@@ -159,7 +159,7 @@ export class WebGpuEngine implements PolicyEngine {
     uniforms.upload();
     return profilePlans(
       device.gpu,
-      [plans.forward, plans.loss, plans.backward, plans.update],
+      [plans.forward, plans.loss, plans.backward, plans.gather, plans.update],
       sizes,
       repeats,
     );
@@ -172,22 +172,32 @@ export class WebGpuEngine implements PolicyEngine {
     this.#take(initialWeights(this.shape, seed), zeros, zeros, 0);
   }
 
-  train(batch: PackedBatch, options: StepOptions): void {
+  train(batch: PackedBatch | readonly PackedBatch[], options: StepOptions): void {
     this.#live();
     const { stage, capacity, uniforms, ring, plans } = this.#parts;
-    checkBatch(batch, this.shape, capacity);
+    const { parts, total } = checkStepBatches(batch, this.shape, capacity);
     checkStep(options);
-    const sizes = stage.batch.upload(batch);
     const step = ++this.#step;
-    const slot = ring.claim({ step, trained: sizes.trained, tokens: sizes.n });
-    uniforms.setStep(options, step, slot);
-    this.#submit(sizes, (pass) => {
-      for (const plan of [plans.forward, plans.loss, plans.backward, plans.update]) plan.encode(pass, sizes);
+    const slot = ring.claim({
+      step,
+      trained: parts.reduce((sum, part) => sum + trainedCount(part), 0),
+      tokens: parts.reduce((sum, part) => sum + part.tokens.length, 0),
     });
   }
 
   async stats(): Promise<StepStats[]> {
     this.#live();
+    // Without a trained token a micro-batch adds exactly nothing.
+    const trained = parts.filter((part) => trainedCount(part) > 0);
+    for (const [i, part] of trained.entries()) {
+      const sizes = stage.batch.upload(part, false, total);
+      uniforms.setStep(options, step, slot, i > 0);
+      const work = [plans.forward, plans.loss, plans.backward, plans.gather];
+      if (i === trained.length - 1) work.push(plans.update);
+      this.#submit(sizes, (pass) => {
+        for (const plan of work) plan.encode(pass, sizes);
+      });
+    }
     return this.#parts.ring.take();
   }
 

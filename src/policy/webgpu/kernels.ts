@@ -165,7 +165,7 @@ const RUN = 16;
 /** How many partial sums of squares `gradNorm` leaves for `count` parameters. */
 export const normThreads = (count: number): number => Math.ceil(count / 4 / RUN);
 
-/** Bindings: partials, gradient, squares. */
+/** Bindings: step, partials, gradient, squares. */
 export const gradNorm = (count: number, slices: number): Kernel =>
   kernel(
     'grad_norm',

@@ -7,11 +7,13 @@ import * as kernels from './kernels.ts';
 import { logitsLaunch, lossBackwardLaunches, lossLaunches } from './loss.ts';
 import type { StepUniforms } from './uniforms.ts';
 
-/** The recorded parts of the policy's work. A training step is all four of the first, in order. */
+/** The recorded parts of the policy's work. A training step is the first four for each micro-batch, then `update`. */
 export interface Plans {
   forward: Plan;
   loss: Plan;
   backward: Plan;
+  /** Adds up the gradient, its norm and the loss. */
+  gather: Plan;
   update: Plan;
   /** Logits of all listed rows, one plan a tile of the vocabulary. */
   logits: Plan[];
@@ -29,12 +31,12 @@ export async function createPlans(
   const { count, slices, gradient } = parameters;
   const { squares, summary, ring } = update;
   const record = (launches: readonly Launch[]) => recordPlan(device.gpu, device.pipelines, memory, launches);
-  const [forward, loss, backward, updating, ...logits] = await Promise.all([
+  const [forward, loss, backward, gather, updating, ...logits] = await Promise.all([
     record(forwardLaunches(stage)),
     record(lossLaunches(stage)),
     record([...lossBackwardLaunches(stage), ...backwardLaunches(stage)]),
     record([
-      launch(kernels.gradNorm(count, slices), parameters.partials, gradient, squares),
+      launch(kernels.gradNorm(count, slices), uniforms.step, parameters.partials, gradient, squares),
       launch(
         kernels.stepSummary(count),
         trained,
@@ -45,6 +47,8 @@ export async function createPlans(
         summary,
         ring,
       ),
+    ]),
+    record([
       launch(
         kernels.adamw(count),
         uniforms.step,
@@ -58,5 +62,5 @@ export async function createPlans(
     ]),
     ...activations.tiles.map((tile) => record([logitsLaunch(stage, tile)])),
   ]);
-  return { forward, loss, backward, update: updating, logits };
+  return { forward, loss, backward, gather, update: updating, logits };
 }

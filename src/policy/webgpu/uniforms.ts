@@ -46,8 +46,11 @@ export class StepUniforms {
     this.#words.set([trained, chunk(trained)], TRAINED / 4);
   }
 
-  /** Writes the optimiser's numbers for step `step` (1 for the first); its summary goes to `slot` of the ring. */
-  setStep(options: StepOptions, step: number, slot: number): void {
+  /**
+   * Writes the optimiser's numbers for step `step` (1 for the first); its summary goes to `slot` of the ring.
+   * @param held whether micro-batches of the same step came before, whose gradient and loss are to be added to.
+   */
+  setStep(options: StepOptions, step: number, slot: number, held: boolean): void {
     const { learningRate, beta1, beta2, epsilon, weightDecay, clip } = options;
     const numbers = [
       learningRate,
@@ -63,7 +66,7 @@ export class StepUniforms {
       1 - beta2 ** step,
     ];
     this.#floats.set(numbers, STEP / 4);
-    this.#words[STEP / 4 + numbers.length] = slot;
+    this.#words.set([slot, Number(held)], STEP / 4 + numbers.length);
   }
 
   /** Queues the upload. */

@@ -6,40 +6,41 @@ import { EXACT, FORWARD, GRADIENT, type KernelCase } from './case.ts';
 const OPTIONS = { learningRate: 0.01, beta1: 0.9, beta2: 0.999, epsilon: 1e-8, weightDecay: 0.1 };
 const SLOT = 2;
 
-/** The uniform of a step: options, corrections for step `t`, and where the summary is kept. */
-const stepWords = (t: number, clip: number, options = OPTIONS): { uniform: number[] } => ({
+/** The uniform of a step: options, corrections for step `t`, where the summary is kept, whether something is added to. */
+const stepWords = (t: number, clip: number, options = OPTIONS, held = false): { uniform: number[] } => ({
   uniform: [
     ...bitsOf(options.learningRate, options.beta1, options.beta2, 1 - options.beta1),
     ...bitsOf(1 - options.beta2, options.epsilon, options.weightDecay, clip),
     ...bitsOf(1 - options.beta1 ** t, 1 - options.beta2 ** t),
     SLOT,
-    0,
+    Number(held),
   ],
 });
 
-/** n parameters, a multiple of 64. */
-const sum = (slices: number): KernelCase => ({
-  name: `grad_norm of ${slices} slices`,
+/** n parameters, a multiple of 64. `held`: added to a gradient that stands. */
+const sum = (slices: number, held: boolean): KernelCase => ({
+  name: `grad_norm of ${slices} slices${held ? ', added to what is held' : ''}`,
   proves: ['grad_norm'],
   counts: [64, 640, 64 * 101],
   brief: [64, 640],
   async run(bench, n, rng) {
     const partials = reals(rng, n * slices);
-    const gradient = new Float64Array(n);
+    const before = held ? reals(rng, n) : poison(n);
+    const gradient = held ? Float64Array.from(before) : new Float64Array(n);
     for (let i = 0; i < n * slices; i++) gradient[i % n] = gradient[i % n]! + partials[i]!;
-    const slots = [partials, poison(n), poison(kernels.normThreads(n))];
+    const slots = [stepWords(1, 1, OPTIONS, held), partials, before, poison(kernels.normThreads(n))];
     const out = await bench.run(kernels.gradNorm(n, slices), slots, {});
-    const squares = [...out[2]!].reduce((total, square) => total + square, 0);
+    const squares = [...out[3]!].reduce((total, square) => total + square, 0);
     return [
-      { name: 'gradient', out: out[1]!, reference: gradient, bound: GRADIENT },
+      { name: 'gradient', out: out[2]!, reference: gradient, bound: GRADIENT },
       { name: 'Σ squares', out: [squares], reference: [gradNorm(gradient) ** 2], bound: GRADIENT },
     ];
   },
 });
 
 /** n trained rows. */
-const summary = (parameters: number, clipped: boolean): KernelCase => ({
-  name: `step_summary of ${parameters} parameters, ${clipped ? '' : 'not '}clipped`,
+const summary = (parameters: number, clipped: boolean, held: boolean): KernelCase => ({
+  name: `step_summary of ${parameters} parameters, ${clipped ? '' : 'not '}clipped${held ? ', added to a loss' : ''}`,
   proves: ['step_summary'],
   counts: [0, 1, 63, 64, 65, 200],
   brief: [0, 65],
@@ -48,11 +49,20 @@ const summary = (parameters: number, clipped: boolean): KernelCase => ({
     // Terms of one sign, as they are: no cancellation.
     const [squares, nll, shares] = [threads, n, n].map((count) => reals(rng, count).map(Math.abs));
     const norm = Math.sqrt(squares!.reduce((total, square) => total + square, 0));
-    const loss = range(n).reduce((total, i) => total + nll![i]! * shares![i]!, 0);
+    const before = held ? Float32Array.of(0.75, 9, 9, 0) : poison(4);
+    const loss = range(n).reduce((total, i) => total + nll![i]! * shares![i]!, held ? 0.75 : 0);
     const clip = norm * (clipped ? 0.3 : 1.5);
     const out = await bench.run(
       kernels.stepSummary(parameters),
-      [{ uniform: [n, 0, 0, 0] }, stepWords(3, clip), squares!, nll!, shares!, poison(4), poison(16)],
+      [
+        { uniform: [n, 0, 0, 0] },
+        stepWords(3, clip, OPTIONS, held),
+        squares!,
+        nll!,
+        shares!,
+        before,
+        poison(16),
+      ],
       {},
     );
     const [made, ring] = [out[5]!, out[6]!];
@@ -110,8 +120,12 @@ const update = (size: number, epsilon: number): KernelCase => ({
 });
 
 export const optimiserCases: readonly KernelCase[] = [
-  ...[1, 3, 8].map(sum),
-  ...[64, 64 * 101].flatMap((parameters) => [summary(parameters, true), summary(parameters, false)]),
+  ...[1, 3, 8].map((slices) => sum(slices, false)),
+  sum(3, true),
+  ...[64, 64 * 101].flatMap((parameters) => [
+    summary(parameters, true, false),
+    summary(parameters, false, true),
+  ]),
   update(1, 1e-8),
   update(1e-3, 1e-3),
 ];
