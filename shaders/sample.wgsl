@@ -1,19 +1,180 @@
-// sample: one token a row of logits. Temperature 0: the largest logit, the lowest id on a tie. Otherwise the inverse CDF
-// of softmax(z / T) in id order at u, the upper 24 of 32 bits keyed by (seed, rollout, position of the new token):
-// `pcg3d` of Jarzynski & Olano 2020, "Hash Functions for GPU Rendering", JCGT 9(3). The host mirrors the bits.
-// z [N, 4·COLUMNS4], rollouts [N], positions [N] → next [N] (rollout, position, token, goes on), header (N, step + 1),
-// sampled [limit, R] (token + 1 at row `step`; 0 = none). A row goes on until `stop` or the limit. One thread a row.
+// sample: the truncated distribution of a row of logits, drawn from or asked. p = softmax(z / T) over the tokens that the
+// GRAMMAR allows, cut to the NUCLEUS: z_v ≥ edge, the largest logit whose Σ_{z_v ≥ edge} p_v reaches top_p (Holtzman et al.
+// 2020, section 3.1), and renormalised. Temperature 0: all mass on the largest logit, the lowest id on a tie.
+// DRAW: inverse CDF in id order at u, the upper 24 of 32 bits keyed by (seed, rollout, position of the new token): `pcg3d`
+// of Jarzynski & Olano 2020, "Hash Functions for GPU Rendering", JCGT 9(3). The host mirrors the bits.
+//   z [N, 4·COLUMNS4] (what is forbidden is overwritten), rollouts [N], positions [N] → next [N] (rollout, position, token,
+//   goes on), header (N, step + 1), sampled [limit, R] (token + 1, bits of the log-probability; row = step). A row goes on
+//   until `stop` or the limit.
+// Otherwise: z, targets [N] → nll [N]: −log p of the target, −1 where it has no mass.
+// grammar: class of each token [V], then the state after each class [S, C], −1 = forbidden. states: by rollout, moved on
+// by the token drawn, or by row [N].
+// LANES threads a row (a power of 2), a workgroup where more than one. The edge is found without sorting: each pass weighs
+// four thresholds between `low`, whose mass reaches, and `high`, the largest logit that may still be the edge, and `high`
+// falls to a logit that is there, so that the end is exact. Sums have one order.
 struct Dims { n: u32, step: u32 }
-struct Turn { stop: u32, limit: u32, seed: u32, temperature: f32 }
+struct Turn { stop: u32, limit: u32, seed: u32, temperature: f32, top_p: f32, class_count: u32 }
 @group(0) @binding(0) var<uniform> dims: Dims;
 @group(0) @binding(1) var<uniform> turn: Turn;
-@group(0) @binding(2) var<storage, read> z: array<f32>;
+@group(0) @binding(2) var<storage, read_write> z: array<vec4f>;
+//! if DRAW
 @group(0) @binding(3) var<storage, read> rollouts: array<u32>;
 @group(0) @binding(4) var<storage, read> positions: array<u32>;
 @group(0) @binding(5) var<storage, read_write> next: array<vec4u>;
 @group(0) @binding(6) var<storage, read_write> header: array<u32>;
-@group(0) @binding(7) var<storage, read_write> sampled: array<u32>;
+@group(0) @binding(7) var<storage, read_write> sampled: array<vec2u>;
+//! if GRAMMAR
+@group(0) @binding(8) var<storage, read> grammar: array<i32>;
+@group(0) @binding(9) var<storage, read_write> states: array<u32>;
+//! end
+//! end
+//! if !DRAW
+@group(0) @binding(3) var<storage, read> targets: array<u32>;
+@group(0) @binding(4) var<storage, read_write> nll: array<f32>;
+//! if GRAMMAR
+@group(0) @binding(5) var<storage, read> grammar: array<i32>;
+@group(0) @binding(6) var<storage, read> states: array<u32>;
+//! end
+//! end
 
+// Stands for no logit; everything real is above LEAST.
+const forbidden_logit = -3e38;
+const least_logit = -1e38;
+
+//! if PARALLEL
+var<workgroup> shared_a: array<vec4f, LANES>;
+var<workgroup> shared_b: array<vec4f, LANES>;
+//! end
+
+// Largest logit and its id, and, negated, the smallest.
+struct Range { top: f32, best: u32, bottom: f32 }
+
+fn allowed(v: u32, state: u32) -> bool {
+  //! if GRAMMAR
+  if (v >= VOCAB) { return false; }
+  return grammar[VOCAB + state * turn.class_count + u32(grammar[v])] >= 0;
+  //! end
+  //! if !GRAMMAR
+  return v < VOCAB;
+  //! end
+}
+
+// Forbids in place what the grammar does not allow and what is padding; finds the range of the rest.
+fn survey(first: u32, lane: u32, state: u32) -> Range {
+  var range = Range(forbidden_logit, 0, 3e38);
+  for (var i = lane; i < COLUMNS4; i += LANES) {
+    var own = z[first + i];
+    //! if GRAMMAR
+    own = select(vec4f(forbidden_logit), own, vec4<bool>(
+      allowed(4 * i, state), allowed(4 * i + 1, state), allowed(4 * i + 2, state), allowed(4 * i + 3, state)));
+    z[first + i] = own;
+    //! end
+    //! if RAGGED
+    //! if !GRAMMAR
+    if (i == COLUMNS4 - 1) {
+      own = select(vec4f(forbidden_logit), own, vec4u(4 * i) + vec4u(0, 1, 2, 3) < vec4u(VOCAB));
+      z[first + i] = own;
+    }
+    //! end
+    //! end
+    //! repeat c 4
+    if (own[$c] > range.top) {
+      range.top = own[$c];
+      range.best = 4 * i + $c;
+    }
+    //! end
+    //! if NUCLEUS
+    //! repeat c 4
+    range.bottom = min(range.bottom, select(own[$c], 3e38, own[$c] < least_logit));
+    //! end
+    //! end
+  }
+  //! if PARALLEL
+  shared_a[lane] = vec4f(range.top, f32(range.best), range.bottom, 0);
+  for (var half = LANES / 2u; half > 0; half /= 2) {
+    workgroupBarrier();
+    if (lane < half) {
+      let a = shared_a[lane];
+      let b = shared_a[lane + half];
+      let second = b.x > a.x || (b.x == a.x && b.y < a.y);
+      shared_a[lane] = vec4f(select(a.xy, b.xy, second), min(a.z, b.z), 0);
+    }
+  }
+  // Forbidden logits are read by other lanes from here on.
+  storageBarrier();
+  let found = workgroupUniformLoad(&shared_a[0]);
+  range = Range(found.x, u32(found.y), found.z);
+  //! end
+  return range;
+}
+
+fn weights4(own: vec4f, top: f32, edge: f32) -> vec4f {
+  return select(vec4f(), exp((own - top) / turn.temperature), own >= vec4f(edge));
+}
+
+//! if NUCLEUS
+fn nucleus_edge(first: u32, lane: u32, range: Range) -> f32 {
+  var low = range.bottom;
+  var high = range.top;
+  // Set by the first pass, whose lowest threshold takes in all tokens.
+  var goal = -1.0;
+  loop {
+    let fractions = select(vec4f(0.25, 0.5, 0.75, 1), vec4f(0, 0.25, 0.5, 1), goal < 0);
+    // `high` itself is the last threshold, to the bit.
+    let marks = vec4f((low + (high - low) * fractions).xyz, high);
+    var mass = vec4f();
+    var below = vec4f(forbidden_logit);
+    for (var i = lane; i < COLUMNS4; i += LANES) {
+      let own = z[first + i];
+      let weights = weights4(own, range.top, least_logit);
+      //! repeat c 4
+      {
+        let reaches = vec4f(own[$c]) >= marks;
+        mass += select(vec4f(), vec4f(weights[$c]), reaches);
+        below = max(below, select(vec4f(own[$c]), vec4f(forbidden_logit), reaches));
+      }
+      //! end
+    }
+    //! if PARALLEL
+    workgroupBarrier();
+    shared_a[lane] = mass;
+    shared_b[lane] = below;
+    for (var half = LANES / 2u; half > 0; half /= 2) {
+      workgroupBarrier();
+      if (lane < half) {
+        shared_a[lane] += shared_a[lane + half];
+        shared_b[lane] = max(shared_b[lane], shared_b[lane + half]);
+      }
+    }
+    mass = workgroupUniformLoad(&shared_a[0]);
+    below = workgroupUniformLoad(&shared_b[0]);
+    //! end
+    if (goal < 0) { goal = turn.top_p * mass.x; }
+    if (mass.w >= goal) { break; }
+    // The edge lies at or above the last mark that reaches, below the first that does not.
+    //! repeat c 3
+    if (mass[$c] >= goal) { low = marks[$c]; }
+    //! end
+    high = select(select(select(below.x, below.y, mass.x >= goal), below.z, mass.y >= goal), below.w, mass.z >= goal);
+    if (high <= low) { break; }
+  }
+  return high;
+}
+//! end
+
+// Weights of a lane's run of neighbouring tokens.
+fn run_total(first: u32, lane: u32, top: f32, edge: f32) -> f32 {
+  var total = 0.0;
+  for (var i = lane * RUN4; i < min(lane * RUN4 + RUN4, COLUMNS4); i++) {
+    let weights = weights4(z[first + i], top, edge);
+    //! repeat c 4
+    total += weights[$c];
+    //! end
+  }
+  return total;
+}
+
+//! if DRAW
 fn counter_bits(seed: u32, rollout: u32, position: u32) -> u32 {
   var v = vec3u(seed, rollout, position) * 1664525u + 1013904223u;
   v.x += v.y * v.z;
@@ -23,39 +184,111 @@ fn counter_bits(seed: u32, rollout: u32, position: u32) -> u32 {
   return v.x + v.y * v.z;
 }
 
-fn draw(first: u32, best: u32, u: f32) -> u32 {
-  let top = z[first + best];
-  var total = 0.0;
-  for (var v = 0u; v < VOCAB; v++) { total += exp((z[first + v] - top) / turn.temperature); }
-  let mark = u * total;
+// The first token of the run whose cumulative weight passes `mark`; where rounding lets none pass, the last with weight.
+fn walk(first: u32, lane: u32, top: f32, edge: f32, mark: f32, best: u32) -> u32 {
   var sum = 0.0;
-  for (var v = 0u; v < VOCAB; v++) {
-    sum += exp((z[first + v] - top) / turn.temperature);
-    if (sum > mark) { return v; }
+  var last = best;
+  for (var i = lane * RUN4; i < min(lane * RUN4 + RUN4, COLUMNS4); i++) {
+    let weights = weights4(z[first + i], top, edge);
+    //! repeat c 4
+    sum += weights[$c];
+    if (weights[$c] > 0) { last = 4 * i + $c; }
+    if (sum > mark) { return last; }
+    //! end
   }
-  return best;
+  return last;
 }
 
-@compute @workgroup_size(64)
-fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
-  let row = id.y * groups.x * 64 + id.x;
-  if (row == 0) {
+fn finish(row: u32, token: u32, log_p: f32) {
+  let rollout = rollouts[row];
+  let goes_on = token != turn.stop && dims.step + 1 < turn.limit;
+  next[row] = vec4u(rollout, positions[row] + 1, token, u32(goes_on));
+  sampled[dims.step * ROLLOUTS + rollout] = vec2u(token + 1, bitcast<u32>(log_p));
+  //! if GRAMMAR
+  states[rollout] = u32(grammar[VOCAB + states[rollout] * turn.class_count + u32(grammar[token])]);
+  //! end
+}
+//! end
+
+@compute @workgroup_size(WORKGROUP)
+fn main(
+  //! if PARALLEL
+  @builtin(workgroup_id) group: vec3u,
+  @builtin(local_invocation_index) lane: u32,
+  //! end
+  //! if !PARALLEL
+  @builtin(global_invocation_id) id: vec3u,
+  //! end
+  @builtin(num_workgroups) groups: vec3u,
+) {
+  //! if PARALLEL
+  let row = group.y * groups.x + group.x;
+  //! end
+  //! if !PARALLEL
+  let row = id.y * groups.x * WORKGROUP + id.x;
+  let lane = 0u;
+  //! end
+  //! if DRAW
+  if (row == 0 && lane == 0) {
     header[0] = dims.n;
     header[1] = dims.step + 1;
   }
+  //! end
   if (row >= dims.n) { return; }
-  let first = row * 4 * COLUMNS4;
-  var token = 0u;
-  for (var v = 1u; v < VOCAB; v++) {
-    if (z[first + v] > z[first + token]) { token = v; }
+  let first = row * COLUMNS4;
+  var state = 0u;
+  //! if GRAMMAR
+  //! if DRAW
+  state = states[rollouts[row]];
+  //! end
+  //! if !DRAW
+  state = states[row];
+  //! end
+  //! end
+  let range = survey(first, lane, state);
+  if (turn.temperature == 0) {
+    if (lane == 0) {
+      //! if DRAW
+      finish(row, range.best, 0.0);
+      //! end
+      //! if !DRAW
+      nll[row] = select(-1.0, 0.0, targets[row] == range.best && range.top > least_logit);
+      //! end
+    }
+    return;
   }
-  let rollout = rollouts[row];
-  let position = positions[row] + 1;
-  if (turn.temperature > 0) {
-    let u = f32(counter_bits(turn.seed, rollout, position) >> 8) / 16777216.0;
-    token = draw(first, token, u);
+  var edge = least_logit;
+  //! if NUCLEUS
+  edge = nucleus_edge(first, lane, range);
+  //! end
+  let own = run_total(first, lane, range.top, edge);
+  var before = 0.0;
+  var total = own;
+  //! if PARALLEL
+  workgroupBarrier();
+  shared_a[lane].x = own;
+  workgroupBarrier();
+  total = 0.0;
+  for (var i = 0u; i < LANES; i++) {
+    if (i == lane) { before = total; }
+    total += shared_a[i].x;
   }
-  let goes_on = token != turn.stop && dims.step + 1 < turn.limit;
-  next[row] = vec4u(rollout, position, token, u32(goes_on));
-  sampled[dims.step * ROLLOUTS + rollout] = token + 1;
+  //! end
+  //! if DRAW
+  let bits = counter_bits(turn.seed, rollouts[row], positions[row] + 1);
+  let mark = f32(bits >> 8) / 16777216.0 * total;
+  // Where the logits are no numbers nothing passes, and the first lane still answers.
+  if ((mark >= before && mark < before + own) || (lane == 0 && !(mark < total))) {
+    let token = walk(first, lane, range.top, edge, mark - before, range.best);
+    let value = z[first + token / 4][token % 4];
+    finish(row, token, (value - range.top) / turn.temperature - log(total));
+  }
+  //! end
+  //! if !DRAW
+  if (lane == 0) {
+    let value = z[first + targets[row] / 4][targets[row] % 4];
+    let inside = value >= edge && value > least_logit;
+    nll[row] = select(-1.0, log(total) - (value - range.top) / turn.temperature, inside);
+  }
+  //! end
 }

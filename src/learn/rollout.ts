@@ -1,13 +1,13 @@
 import type { Json } from '../base/json.ts';
-import type { PolicyEngine, Sampler } from '../policy/engine.ts';
+import type { Grammar, PolicyEngine, SampledTurn, Sampler } from '../policy/engine.ts';
+import { compileGrammar } from '../policy/phrase.ts';
 import type { Task, Verdict } from '../task/model.ts';
 import { grade } from '../task/verify/grade.ts';
 import type { Observation, World, WorldDefinition } from '../world/kit.ts';
-import type { Action } from '../world/language.ts';
+import type { Action, Language } from '../world/language.ts';
 
 /** One turn of an episode: what was sampled, what it meant, what the world answered. */
-export interface EpisodeTurn {
-  tokens: number[];
+export interface EpisodeTurn extends SampledTurn {
   action: Action | null;
   /** Why the tokens were no action, where they were none. */
   malformed: string | null;
@@ -31,8 +31,16 @@ export interface RolloutOptions {
   turns: number;
   /** 0 = greedy. */
   temperature: number;
+  /** Nucleus; 1 where nothing is said. */
+  topP?: number;
+  /** What may be said in a turn; anything where nothing is said. See `actionGrammar`. */
+  grammar?: Grammar;
   seed: number;
 }
+
+/** The grammar of a language's actions: under it, a turn of at most `longestAction` tokens is always an action. */
+export const actionGrammar = (language: Language): Grammar =>
+  compileGrammar(language.actions, language.vocabulary.length);
 
 /** A rollout under way. */
 interface Live {
@@ -92,39 +100,43 @@ async function playGroup(
     }
     if (!live.some((one) => one.input)) break;
     const inputs = Array.from({ length: sampler.rollouts }, (_, r) => live[r]?.input ?? null);
+    const { temperature, seed, topP, grammar } = options;
     const sampled = await sampler.turn(inputs, {
       stop: language.end,
       limit: language.longestAction,
-      temperature: options.temperature,
-      seed: options.seed,
+      temperature,
+      seed,
+      ...(topP === undefined ? {} : { topP }),
+      ...(grammar === undefined ? {} : { grammar }),
     });
     live.forEach((one, r) => {
-      if (one.input) advance(one, sampled[r] ?? [], definition);
+      if (one.input) advance(one, sampled[r]!, definition);
     });
   }
   return live.map(({ record }) => ({ ...record, verdict: judge(record) }));
 }
 
 /** Carries out what was sampled and prepares what the policy sees next. */
-function advance(one: Live, tokens: number[], definition: WorldDefinition): void {
+function advance(one: Live, said: SampledTurn, definition: WorldDefinition): void {
   const { language } = definition;
+  const { tokens } = said;
   one.length += (one.input?.length ?? 0) + tokens.length;
   one.input = null;
   const parsed = language.parseAction(tokens);
   if (!parsed.ok) {
     one.record.end = 'malformed';
-    one.record.turns.push({ tokens, action: null, malformed: parsed.why, observation: null });
+    one.record.turns.push({ ...said, action: null, malformed: parsed.why, observation: null });
     return;
   }
   const { action } = parsed;
   if (action.kind === 'done') {
     one.record.end = 'done';
     one.record.answers = action.answers;
-    one.record.turns.push({ tokens, action, malformed: null, observation: null });
+    one.record.turns.push({ ...said, action, malformed: null, observation: null });
     return;
   }
   const observation = one.world.call(action.tool, action.args);
-  one.record.turns.push({ tokens, action, malformed: null, observation });
+  one.record.turns.push({ ...said, action, malformed: null, observation });
   one.input = language.encodeObservation(action.tool, observation);
 }
 

@@ -73,6 +73,17 @@ export interface DeviceInfo {
   features: string[];
 }
 
+/** What one rollout said in one turn. */
+export interface SampledTurn {
+  /** Sampled token ids, the stop token included where it came. */
+  tokens: number[];
+  /**
+   * Log-probability of each of them in nats, under the truncated distribution that it was drawn from (see `Truncation`);
+   * at temperature 0 all 0.
+   */
+  logProbs: number[];
+}
+
 /** Many rollouts decoded together with a key/value cache, greedily or at a temperature. */
 export interface Sampler {
   /** How many rollouts at most. */
@@ -82,10 +93,10 @@ export interface Sampler {
   /**
    * Appends `inputs[r]` (forced tokens: prompt or observation) to rollout r, then samples until `stop` or `limit`
    * tokens. `null` leaves a rollout alone. One readback for all rollouts. Sampled tokens enter the cache.
-   * @returns sampled tokens by rollout, the stop token included where it came; empty for a `null` input.
-   * @throws LabError where a rollout would pass the context length.
+   * @returns what each rollout said; empty for a `null` input.
+   * @throws LabError where a rollout would pass the context length, or on a truncation that `checkTruncation` refuses.
    */
-  turn(inputs: readonly (readonly number[] | null)[], options: TurnOptions): Promise<number[][]>;
+  turn(inputs: readonly (readonly number[] | null)[], options: TurnOptions): Promise<SampledTurn[]>;
   destroy(): void;
 }
 
@@ -138,8 +149,15 @@ export interface PolicyEngine {
   stats(): Promise<StepStats[]>;
   /** Logits [N, vocab] in row-major order. For tests and pictures, not for loops. */
   logits(batch: PackedBatch): Promise<Float32Array>;
-  /** Negative log-likelihood of the targets, nats, length N (0 where the weight is 0); no update. */
-  evaluate(batch: PackedBatch): Promise<Float32Array>;
+  /**
+   * Negative log-likelihood of the targets, nats, length N (0 where the weight is 0); no update.
+   * With a truncation it is that of the truncated distribution: what `Sampler.turn` gives for the same tokens, up to
+   * rounding. A target outside the grammar or the nucleus, or any but the greedy one at temperature 0, has +Infinity. Two
+   * tokens nearer to the edge of the nucleus than rounding reaches (about 1e-6 of mass) may change sides.
+   * @param states with a grammar, its state before targets[n] [N] (see `grammarStates`); read where the weight is not 0.
+   * @throws LabError on a malformed batch, truncation or state, before the device is touched.
+   */
+  evaluate(batch: PackedBatch, truncation?: Truncation, states?: Int32Array): Promise<Float32Array>;
   sampler(rollouts: number): Sampler;
   save(): Promise<Checkpoint>;
   load(checkpoint: Checkpoint): void;

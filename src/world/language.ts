@@ -8,6 +8,13 @@ export type Action = { kind: 'call'; tool: string; args: JsonObject } | { kind: 
 /** What the tokens of a turn meant; `why` says what was wrong with tokens that are no action. */
 export type Parsed = { ok: true; action: Action } | { ok: false; why: string };
 
+/** What may be said, as a regular expression whose letters are sets of token ids; `most` null = without bound. */
+export type Phrase =
+  | { kind: 'one'; of: readonly number[] }
+  | { kind: 'seq'; parts: readonly Phrase[] }
+  | { kind: 'choice'; parts: readonly Phrase[] }
+  | { kind: 'repeat'; part: Phrase; least: number; most: number | null };
+
 /**
  * The small token language of a world: `bos request turn*`, a turn being `action end observation`, the last one
  * `done answer* end`. Token ids are indices into `vocabulary`. Encoding is injective: decode(encode(x)) = x.
@@ -31,4 +38,6 @@ export interface Language {
   names: readonly (readonly number[])[];
   /** Longest action in tokens, `end` included. */
   longestAction: number;
+  /** All actions as `encodeAction` says them, `end` included. */
+  actions: Phrase;
 }

@@ -92,7 +92,7 @@ async function timeSampling(engine: PolicyEngine): Promise<BenchRow> {
     await sampler.turn(inputs, options);
     sampler.reset();
     const { value, milliseconds } = await timed(() => sampler.turn(inputs, options));
-    const sampled = value.reduce((sum, tokens) => sum + tokens.length, 0);
+    const sampled = value.reduce((sum, { tokens }) => sum + tokens.length, 0);
     return rate(`sampling, ${ROLLOUTS} rollouts`, sampled, milliseconds, 'tokens/s');
   } finally {
     sampler.destroy();

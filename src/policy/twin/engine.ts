@@ -9,14 +9,17 @@ import type {
   Sampler,
   StepOptions,
   StepStats,
+  Truncation,
 } from '../engine.ts';
 import { initialWeights } from '../initial.ts';
 import { layout } from '../layout.ts';
 import { checkCheckpoint, checkShape } from '../shape.ts';
+import { checkEvaluation } from '../truncation.ts';
 import { matmulNt } from './matmul.ts';
 import { backward, forward, loss } from './model.ts';
 import { adamw, gradNorm } from './optimiser.ts';
 import { TwinSampler } from './sampler.ts';
+import { truncatedLoss } from './truncatedLoss.ts';
 import { type Weights, weightsOf } from './weights.ts';
 import { allocate, type Workspace } from './workspace.ts';
 
@@ -124,10 +127,15 @@ class CpuEngine implements PolicyEngine {
     return Float32Array.from(logits);
   }
 
-  async evaluate(batch: PackedBatch): Promise<Float32Array> {
+  async evaluate(batch: PackedBatch, truncation?: Truncation, states?: Int32Array): Promise<Float32Array> {
     this.#live();
     checkBatch(batch, this.shape, this.#capacity, { untrained: true });
+    checkEvaluation(batch, truncation, states, this.shape.vocab);
     const space = this.#forward(batch);
+    if (truncation) {
+      const size = { n: batch.tokens.length, d: this.shape.width, v: this.shape.vocab };
+      return Float32Array.from(truncatedLoss(space.h, this.#weights.embed, batch, truncation, states, size));
+    }
     loss(this.shape, this.#weights, batch, space);
     return Float32Array.from(space.nll.subarray(0, batch.tokens.length));
   }

@@ -1,5 +1,7 @@
+import type { Truncation } from '../engine.ts';
 import type { Reals } from './arrays.ts';
 import { counterUniform } from './counter.ts';
+import { TruncatedRow } from './truncate.ts';
 
 /** What names a draw: `position` is the place in the rollout that the sampled token will take, from 0. */
 export interface DrawKey {
@@ -8,25 +10,31 @@ export interface DrawKey {
   position: number;
 }
 
+/** A token and its log-probability in nats under the distribution that it was drawn from. */
+export interface Drawn {
+  token: number;
+  logProb: number;
+}
+
 /**
- * One token id from one row of logits. Temperature 0: the largest logit, the lowest id on a tie. Otherwise the inverse
- * CDF of softmax(logits / T) in id order at u = `counterUniform(seed, rollout, position)`: the first id whose
- * cumulative weight passes u times the total.
- * logits: entries at … at + V − 1.
+ * One token id from the truncated distribution of a row: the largest logit at temperature 0 (the lowest id on a tie),
+ * else the inverse CDF in id order at u = `counterUniform(seed, rollout, position)`.
  */
-export function sample(logits: Reals, at: number, v: number, temperature: number, key: DrawKey): number {
-  let best = 0;
-  for (let id = 1; id < v; id++) if (logits[at + id]! > logits[at + best]!) best = id;
-  if (temperature === 0) return best;
-  const top = logits[at + best]!;
-  let total = 0;
-  for (let id = 0; id < v; id++) total += Math.exp((logits[at + id]! - top) / temperature);
-  const mark = counterUniform(key.seed, key.rollout, key.position) * total;
-  let sum = 0;
-  for (let id = 0; id < v; id++) {
-    sum += Math.exp((logits[at + id]! - top) / temperature);
-    if (sum > mark) return id;
-  }
-  // Not reached in float64, where the same sum in the same order ends at `total` > mark; stated for NaN logits.
-  return best;
+export function draw(row: TruncatedRow, key: DrawKey): Drawn {
+  const token = row.draw(counterUniform(key.seed, key.rollout, key.position));
+  return { token, logProb: row.logProb(token) };
+}
+
+/**
+ * `draw` from one row of logits, the entries at … at + V − 1. @param state of the grammar, where there is one.
+ */
+export function sample(
+  logits: Reals,
+  at: number,
+  v: number,
+  truncation: Truncation,
+  key: DrawKey,
+  state = 0,
+): Drawn {
+  return draw(new TruncatedRow(v).read(logits, at, truncation, state), key);
 }

@@ -1,13 +1,15 @@
 import { LabError } from '../../base/errors.ts';
-import type { PolicyShape, Sampler, TurnOptions } from '../engine.ts';
-import { checkTurn } from '../turn.ts';
+import type { PolicyShape, SampledTurn, Sampler, TurnOptions } from '../engine.ts';
+import { upRows } from '../layout.ts';
+import { checkSampled, checkTurn } from '../turn.ts';
 import { decodeAttention, storeKeyValue } from './decode.ts';
 import { embedGather } from './embed.ts';
-import { gelu } from './gelu.ts';
 import { matmulNt } from './matmul.ts';
+import { activate } from './model.ts';
 import { rmsNorm } from './norm.ts';
 import { rotary } from './rotary.ts';
-import { sample } from './sample.ts';
+import { type Drawn, draw } from './sample.ts';
+import { TruncatedRow } from './truncate.ts';
 import type { Weights } from './weights.ts';
 
 /** Rows that go through the layers at a time; longer prompts go in several runs. */
@@ -27,6 +29,9 @@ export class TwinSampler implements Sampler {
   readonly #lengths: Int32Array;
   /** The last sampled token of each rollout, which enters the cache with the next input; −1 = none. */
   readonly #pending: Int32Array;
+  /** State of the grammar of each rollout. */
+  readonly #states: Int32Array;
+  readonly #row: TruncatedRow;
   readonly #scratch;
   readonly #queue: { tokens: Int32Array; rollouts: Int32Array; positions: Int32Array; count: number };
 
@@ -46,12 +51,15 @@ export class TwinSampler implements Sampler {
     this.#caches = Array.from({ length: shape.layers }, () => ({ keys: reals(cache), values: reals(cache) }));
     this.#lengths = new Int32Array(rollouts);
     this.#pending = new Int32Array(rollouts).fill(-1);
+    this.#states = new Int32Array(rollouts);
+    this.#row = new TruncatedRow(vocab);
     this.#scratch = {
       x: reals(ROWS * width),
       h: reals(ROWS * width),
       qkv: reals(ROWS * 3 * width),
       o: reals(ROWS * width),
-      up: reals(ROWS * hidden),
+      up: reals(ROWS * upRows(shape)),
+      act: reals(ROWS * hidden),
       /** Last norm's output of the newest token of each rollout [R, D]. */
       newest: reals(rollouts * width),
       /** The same of the rollouts being sampled, and their logits. */
@@ -67,10 +75,11 @@ export class TwinSampler implements Sampler {
     this.#pending.fill(-1);
   }
 
-  async turn(inputs: readonly (readonly number[] | null)[], options: TurnOptions): Promise<number[][]> {
+  async turn(inputs: readonly (readonly number[] | null)[], options: TurnOptions): Promise<SampledTurn[]> {
     this.#check(inputs, options);
     const weights = this.#weights();
-    const sampled: number[][] = inputs.map(() => []);
+    const sampled: SampledTurn[] = inputs.map(() => ({ tokens: [], logProbs: [] }));
+    this.#states.fill(0);
     let active: number[] = [];
     for (const [rollout, input] of inputs.entries()) {
       if (input === null) continue;
@@ -82,14 +91,16 @@ export class TwinSampler implements Sampler {
     for (let count = 0; count < options.limit && active.length > 0; count++) {
       for (const rollout of active) this.#flushPending(weights, rollout);
       this.#run(weights);
-      const tokens = this.#draw(weights, active, options);
+      const drawn = this.#draw(weights, active, options);
       active = active.filter((rollout, i) => {
-        const token = tokens[i]!;
-        sampled[rollout]!.push(token);
+        const { token, logProb } = drawn[i]!;
+        sampled[rollout]!.tokens.push(token);
+        sampled[rollout]!.logProbs.push(logProb);
         this.#pending[rollout] = token;
         return token !== options.stop;
       });
     }
+    checkSampled(sampled);
     return sampled;
   }
 
@@ -129,7 +140,7 @@ export class TwinSampler implements Sampler {
   #run(weights: Weights): void {
     const { width: d, heads, hidden, context } = this.#shape;
     const { tokens, rollouts, positions, count: n } = this.#queue;
-    const { x, h, qkv, o, up, newest } = this.#scratch;
+    const { x, h, qkv, o, up, act, newest } = this.#scratch;
     const size = { n, heads, headWidth: d / heads, context };
     embedGather(tokens, weights.embed, x, { n, d });
     for (const [l, w] of weights.layers.entries()) {
@@ -141,9 +152,9 @@ export class TwinSampler implements Sampler {
       decodeAttention(qkv, rollouts, positions, keys, values, o, size);
       matmulNt(o, w.out, x, { n, m: d, k: d }, true);
       rmsNorm(x, w.norm2, h, { n, d });
-      matmulNt(h, w.up, up, { n, m: hidden, k: d });
-      gelu(up, up, n * hidden);
-      matmulNt(up, w.down, x, { n, m: d, k: hidden }, true);
+      matmulNt(h, w.up, up, { n, m: upRows(this.#shape), k: d });
+      activate(this.#shape, up, act, n);
+      matmulNt(act, w.down, x, { n, m: d, k: hidden }, true);
     }
     rmsNorm(x, weights.norm, h, { n, d });
     for (let row = 0; row < n; row++) newest.set(h.subarray(row * d, row * d + d), rollouts[row]! * d);
@@ -151,15 +162,20 @@ export class TwinSampler implements Sampler {
   }
 
   /** One token for each of the `active` rollouts, from the logits after its newest token. */
-  #draw(weights: Weights, active: readonly number[], { temperature, seed }: TurnOptions): number[] {
+  #draw(weights: Weights, active: readonly number[], options: TurnOptions): Drawn[] {
     const { width: k, vocab } = this.#shape;
     const { newest, chosen, logits } = this.#scratch;
+    const { seed, grammar } = options;
     for (const [i, rollout] of active.entries())
       chosen.set(newest.subarray(rollout * k, rollout * k + k), i * k);
     matmulNt(chosen, weights.embed, logits, { n: active.length, m: vocab, k });
     return active.map((rollout, i) => {
-      const position = this.#lengths[rollout]!;
-      return sample(logits, i * vocab, vocab, temperature, { seed, rollout, position });
+      const state = this.#states[rollout]!;
+      const row = this.#row.read(logits, i * vocab, options, state);
+      const drawn = draw(row, { seed, rollout, position: this.#lengths[rollout]! });
+      if (grammar)
+        this.#states[rollout] = grammar.next[state * grammar.classCount + grammar.classes[drawn.token]!]!;
+      return drawn;
     });
   }
 }

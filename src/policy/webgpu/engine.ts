@@ -1,5 +1,6 @@
 import { LabError } from '../../base/errors.ts';
 import { LabDevice, openDevice } from '../../gpu/device.ts';
+import { deviceLost, explain } from '../../gpu/failure.ts';
 import { tilingFor } from '../../gpu/matmul.ts';
 import { Memory } from '../../gpu/memory.ts';
 import { readBuffer } from '../../gpu/read.ts';
@@ -13,9 +14,11 @@ import type {
   Sampler,
   StepOptions,
   StepStats,
+  Truncation,
 } from '../engine.ts';
 import { initialWeights } from '../initial.ts';
 import { checkCheckpoint, checkShape } from '../shape.ts';
+import { checkEvaluation } from '../truncation.ts';
 import { createActivations, createGradients, createTurns } from './activations.ts';
 import { BatchBuffers, type BatchSizes } from './batchBuffers.ts';
 import type { Stage } from './forward.ts';
@@ -25,6 +28,7 @@ import { createPlans, type Plans } from './plans.ts';
 import { type DispatchTime, profilePlans } from './profile.ts';
 import { WebGpuSampler } from './sampler.ts';
 import { StatsRing } from './statsRing.ts';
+import { TruncatedLoss } from './truncatedLoss.ts';
 import { StepUniforms } from './uniforms.ts';
 
 /** How an engine is set up. */
@@ -63,9 +67,10 @@ export async function createWebGpuEngine(
   try {
     return await assemble(device, owned, memory, { ...shape }, options.capacity);
   } catch (error) {
+    const told = await explain(error, device, 'the policy');
     memory.destroy();
     if (owned) device.destroy();
-    throw error;
+    throw told;
   }
 }
 
@@ -120,18 +125,15 @@ export class WebGpuEngine implements PolicyEngine {
   readonly device: DeviceInfo;
   readonly #parts: Parts;
   readonly #samplers = new Set<WebGpuSampler>();
+  #truncated: TruncatedLoss | null = null;
   #step = 0;
   #destroyed = false;
-  #lost: string | null = null;
 
   constructor(parts: Parts) {
     const { name, limits, features } = parts.device.report;
     this.#parts = parts;
     this.shape = Object.freeze(parts.stage.shape);
     this.device = { backend: 'webgpu', name, limits, features };
-    void parts.device.lost.then(({ message }) => {
-      this.#lost = message;
-    });
     this.initialise(0);
   }
 
@@ -183,10 +185,6 @@ export class WebGpuEngine implements PolicyEngine {
       trained: parts.reduce((sum, part) => sum + trainedCount(part), 0),
       tokens: parts.reduce((sum, part) => sum + part.tokens.length, 0),
     });
-  }
-
-  async stats(): Promise<StepStats[]> {
-    this.#live();
     // Without a trained token a micro-batch adds exactly nothing.
     const trained = parts.filter((part) => trainedCount(part) > 0);
     for (const [i, part] of trained.entries()) {
@@ -198,6 +196,10 @@ export class WebGpuEngine implements PolicyEngine {
         for (const plan of work) plan.encode(pass, sizes);
       });
     }
+  }
+
+  async stats(): Promise<StepStats[]> {
+    this.#live();
     return this.#parts.ring.take();
   }
 
@@ -223,10 +225,12 @@ export class WebGpuEngine implements PolicyEngine {
     return out;
   }
 
-  async evaluate(batch: PackedBatch): Promise<Float32Array> {
+  async evaluate(batch: PackedBatch, truncation?: Truncation, states?: Int32Array): Promise<Float32Array> {
     this.#live();
     const { stage, capacity, plans, device } = this.#parts;
     checkBatch(batch, this.shape, capacity, { untrained: true });
+    checkEvaluation(batch, truncation, states, this.shape.vocab);
+    if (truncation) return this.#evaluateTruncated(batch, truncation, states);
     const out = new Float32Array(batch.tokens.length);
     const sizes = stage.batch.upload(batch);
     if (sizes.trained === 0) return out;
@@ -237,6 +241,27 @@ export class WebGpuEngine implements PolicyEngine {
     const nll = new Float32Array(await readBuffer(device.gpu, stage.activations.nll, sizes.trained * 4));
     let at = 0;
     for (let i = 0; i < out.length; i++) if (batch.weights[i] !== 0) out[i] = nll[at++]!;
+    return out;
+  }
+
+  async #evaluateTruncated(
+    batch: PackedBatch,
+    truncation: Truncation,
+    states: Int32Array | undefined,
+  ): Promise<Float32Array> {
+    const { stage, capacity, plans, device, memory } = this.#parts;
+    this.#truncated ??= new TruncatedLoss(device, memory, stage, capacity);
+    const truncated = this.#truncated;
+    const plan = await truncated.prepare(truncation);
+    this.#live();
+    const out = new Float32Array(batch.tokens.length);
+    const sizes = stage.batch.upload(batch);
+    if (sizes.trained === 0) return out;
+    this.#submit(sizes, (pass) => plans.forward.encode(pass, sizes));
+    const trained = [...batch.weights.keys()].filter((i) => batch.weights[i] !== 0);
+    const rowStates = states ? Int32Array.from(trained, (i) => states[i]!) : null;
+    const nll = await truncated.run(plan, truncation, rowStates, sizes.trained);
+    for (const [row, i] of trained.entries()) out[i] = nll[row]!;
     return out;
   }
 
@@ -312,16 +337,13 @@ export class WebGpuEngine implements PolicyEngine {
   #live(): void {
     if (this.#destroyed)
       throw new LabError('the policy was destroyed', { where: 'policy', remedy: 'create a new one' });
-    if (this.#lost !== null)
-      throw new LabError(`the graphics device was lost: ${this.#lost}`, {
-        where: 'policy',
-        remedy: 'open a new device and load the last checkpoint',
-      });
-    const { fault } = this.#parts.device;
+    const { ended, fault, faultKind } = this.#parts.device;
+    if (ended) throw deviceLost(ended, 'policy');
     if (fault !== null)
       throw new LabError(`the graphics device reported an error: ${fault}`, {
         where: 'policy',
         remedy: 'open a new device and load the last checkpoint',
+        kind: faultKind,
       });
   }
 }

@@ -191,14 +191,66 @@ export const cachedAttention = (size: HeadSize, context: number, rows: string): 
     (s) => s[rows]! * size.heads,
   );
 
-/** Bindings: dims, turn, z, rollouts, positions, next, header, sampled. */
-export const sample = (vocab: number, rollouts: number, rows: string): Kernel =>
+/** Threads that share a row of logits, a power of 2. */
+export interface RowTiling {
+  lanes: number;
+}
+
+/** A processor gains nothing by barriers; a GPU wants about eight vec4s a thread, in a workgroup of 32 to 256. */
+export function rowTilingFor(software: boolean, vocab: number): RowTiling {
+  if (software) return { lanes: 1 };
+  const wished = 2 ** Math.ceil(Math.log2(Math.max(1, vocab / 32)));
+  return { lanes: Math.min(256, Math.max(32, wished)) };
+}
+
+/** What a truncation asks of the kernels; what is off costs nothing. */
+export interface Cuts {
+  nucleus: boolean;
+  grammar: boolean;
+}
+
+function rowConstants(vocab: number, { lanes }: RowTiling, { nucleus, grammar }: Cuts): Constants {
+  const columns4 = Math.ceil(vocab / 4);
+  return {
+    VOCAB: vocab,
+    COLUMNS4: columns4,
+    RAGGED: vocab % 4 !== 0,
+    LANES: lanes,
+    RUN4: Math.ceil(columns4 / lanes),
+    PARALLEL: lanes > 1,
+    WORKGROUP: lanes > 1 ? lanes : 16,
+    NUCLEUS: nucleus,
+    GRAMMAR: grammar,
+  };
+}
+
+/** Bindings: dims, turn, z, rollouts, positions, next, header, sampled, then grammar and states where there is one. */
+export const sample = (
+  vocab: number,
+  rollouts: number,
+  tiling: RowTiling,
+  cuts: Cuts,
+  rows: string,
+): Kernel =>
   kernel(
     'sample',
     sampleSource,
-    { VOCAB: vocab, COLUMNS4: Math.ceil(vocab / 4), ROLLOUTS: rollouts },
-    (s) => s[rows]!,
+    { ...rowConstants(vocab, tiling, cuts), DRAW: true, ROLLOUTS: rollouts },
+    (s) => s[rows]! * tiling.lanes,
   );
 
-/** Bindings: header, next, dims, rollouts, positions, tokens. */
-export const compact = (rows: string): Kernel => kernel('compact', compactSource, {}, (s) => s[rows]!);
+/** Bindings: dims, turn, z, targets, nll, then grammar and states where there is one. */
+export const truncatedLoss = (vocab: number, tiling: RowTiling, cuts: Cuts, rows: string): Kernel =>
+  kernel(
+    'sample',
+    sampleSource,
+    { ...rowConstants(vocab, tiling, cuts), DRAW: false },
+    (s) => s[rows]! * tiling.lanes,
+  );
+
+/** Threads of `compact`: one on a processor, where a barrier costs more than the rows. */
+export const compactLanesFor = (software: boolean): number => (software ? 1 : 256);
+
+/** Bindings: header, next, dims, rollouts, positions, tokens. Runs at any count of rows. */
+export const compact = (lanes: number): Kernel =>
+  kernel('compact', compactSource, { LANES: lanes, PARALLEL: lanes > 1 }, () => lanes);

@@ -2,15 +2,20 @@ import { LabError } from '../../base/errors.ts';
 import type { LabDevice } from '../../gpu/device.ts';
 import type { Tiling } from '../../gpu/matmul.ts';
 import { Memory } from '../../gpu/memory.ts';
+import type { Plan } from '../../gpu/plan.ts';
 import { readBuffer } from '../../gpu/read.ts';
-import type { PolicyShape, Sampler, TurnOptions } from '../engine.ts';
-import { checkTurn } from '../turn.ts';
+import type { PolicyShape, SampledTurn, Sampler, TurnOptions } from '../engine.ts';
+import { checkSampled, checkTurn } from '../turn.ts';
+import { GrammarBuffer, turnWords } from './grammarBuffer.ts';
 import type { ParameterBuffers } from './parameters.ts';
+import { type DispatchTime, profilePlans } from './profile.ts';
 import {
+  createDrawPlan,
   createSamplerBuffers,
   createSamplerPlans,
   type RowList,
   type SamplerBuffers,
+  type SamplerStage,
 } from './samplerPlans.ts';
 
 /** Prompt rows that go through the layers at a time. */
@@ -45,7 +50,11 @@ export class WebGpuSampler implements Sampler {
   readonly #memory: Memory;
   readonly #slab: number;
   readonly #buffers: SamplerBuffers;
+  readonly #stage: SamplerStage;
   readonly #plans;
+  readonly #grammar: GrammarBuffer;
+  /** Plans of the draw by what they cut, and by the size of the grammar's buffer that they bind. */
+  readonly #draws = new Map<string, Promise<Plan>>();
   /** Tokens of each rollout in the cache, and those that enter it with the next turn. */
   readonly #cached: Int32Array;
   #waiting: number[][];
@@ -69,7 +78,9 @@ export class WebGpuSampler implements Sampler {
       this.#memory.destroy();
       throw error;
     }
-    this.#plans = createSamplerPlans(device, this.#memory, { ...host, buffers: this.#buffers, rollouts });
+    this.#stage = { ...host, buffers: this.#buffers, rollouts };
+    this.#grammar = new GrammarBuffer(device.gpu, this.#memory);
+    this.#plans = createSamplerPlans(device, this.#memory, this.#stage);
     // A kernel that does not compile shows at `turn`.
     this.#plans.catch(() => undefined);
     this.#cached = new Int32Array(rollouts);
@@ -86,10 +97,10 @@ export class WebGpuSampler implements Sampler {
     this.#waiting = this.#waiting.map(() => []);
   }
 
-  async turn(inputs: readonly (readonly number[] | null)[], options: TurnOptions): Promise<number[][]> {
+  async turn(inputs: readonly (readonly number[] | null)[], options: TurnOptions): Promise<SampledTurn[]> {
     this.#check(inputs, options);
+    const [plans, draw] = await Promise.all([this.#plans, this.#drawPlan(options)]);
     await this.#memory.settled();
-    const plans = await this.#plans;
     this.#host.live();
     const queue = this.#host.device.gpu.queue;
     const newest: Row[] = [];
@@ -110,23 +121,42 @@ export class WebGpuSampler implements Sampler {
       this.#fill(this.#buffers.prompt, rows);
       this.#submit((pass) => plans.prefill.encode(pass, { n: rows.length }));
     }
-    if (options.limit === 0 || newest.length === 0) return inputs.map(() => []);
+    if (options.limit === 0 || newest.length === 0) return inputs.map(() => ({ tokens: [], logProbs: [] }));
     this.#fill(this.#buffers.newest, newest);
-    const turn = new Uint32Array([options.stop, options.limit, options.seed, 0]);
-    new Float32Array(turn.buffer)[3] = options.temperature;
-    queue.writeBuffer(this.#buffers.turn, 0, turn);
-    const bytes = options.limit * this.rollouts * 4;
+    if (options.grammar) this.#grammar.upload(options.grammar);
+    queue.writeBuffer(this.#buffers.turn, 0, turnWords(options, options));
+    const bytes = options.limit * this.rollouts * 8;
     for (let step = 0; step < options.limit; step += STEPS) {
       const count = Math.min(STEPS, options.limit - step);
       this.#submit(
         (pass) => {
-          for (let i = 0; i < count; i++) plans.step.encode(pass, { n: newest.length });
+          for (let i = 0; i < count; i++)
+            for (const plan of [plans.step, draw]) plan.encode(pass, { n: newest.length });
         },
         step === 0 ? bytes : 0,
       );
     }
-    const sampled = new Uint32Array(await readBuffer(this.#host.device.gpu, this.#buffers.sampled, bytes));
-    return this.#collect(sampled, inputs);
+    return this.#collect(await readBuffer(this.#host.device.gpu, this.#buffers.sampled, bytes), inputs);
+  }
+
+  /**
+   * Milliseconds of each dispatch of a step in which every rollout has `length` tokens before its newest, each by itself,
+   * `repeats` in one submit. For benchmarks: the sampler is reset afterwards.
+   */
+  async profile(length: number, options: TurnOptions, repeats: number): Promise<DispatchTime[]> {
+    const inputs = Array.from({ length: this.rollouts }, () => new Array<number>(length + 1).fill(0));
+    this.reset();
+    await this.turn(inputs, { ...options, limit: 0 });
+    const plans = [(await this.#plans).step, await this.#drawPlan(options)];
+    const rows = inputs.map((_, rollout) => ({ rollout, position: length, token: 0 }));
+    this.#fill(this.#buffers.newest, rows);
+    // A turn that may go on for ever keeps every row.
+    const turn = turnWords(options, { stop: this.#host.shape.vocab, limit: 2 ** 31, seed: options.seed });
+    this.#host.device.gpu.queue.writeBuffer(this.#buffers.turn, 0, turn);
+    if (options.grammar) this.#grammar.upload(options.grammar);
+    const times = await profilePlans(this.#host.device.gpu, plans, { n: this.rollouts }, repeats);
+    this.reset();
+    return times;
   }
 
   destroy(): void {
@@ -135,17 +165,38 @@ export class WebGpuSampler implements Sampler {
     this.#host.closed(this);
   }
 
-  /** Sampled tokens by rollout, and what of them enters the cache later: the steps cached all but the last. */
-  #collect(sampled: Uint32Array, inputs: readonly (readonly number[] | null)[]): number[][] {
-    return inputs.map((input, rollout) => {
-      const tokens: number[] = [];
-      for (let at = rollout; at < sampled.length && sampled[at]! > 0; at += this.rollouts)
-        tokens.push(sampled[at]! - 1);
-      if (input === null) return [];
-      this.#cached[rollout] = this.#cached[rollout]! + tokens.length;
-      this.#waiting[rollout] = [tokens.at(-1)!];
-      return tokens;
+  /** What each rollout said, and what of it enters the cache later: the steps cached all tokens but the last. */
+  #collect(sampled: ArrayBuffer, inputs: readonly (readonly number[] | null)[]): SampledTurn[] {
+    const words = new Uint32Array(sampled);
+    const reals = new Float32Array(sampled);
+    const turns = inputs.map((input, rollout) => {
+      const said: SampledTurn = { tokens: [], logProbs: [] };
+      for (let at = 2 * rollout; at < words.length && words[at]! > 0; at += 2 * this.rollouts) {
+        said.tokens.push(words[at]! - 1);
+        said.logProbs.push(reals[at + 1]!);
+      }
+      if (input !== null) {
+        this.#cached[rollout] = this.#cached[rollout]! + said.tokens.length;
+        this.#waiting[rollout] = [said.tokens.at(-1)!];
+      }
+      return said;
     });
+    checkSampled(turns);
+    return turns;
+  }
+
+  /** The draw that a truncation asks for; a grammar finds its buffer large enough. */
+  #drawPlan({ topP = 1, grammar }: TurnOptions): Promise<Plan> {
+    const buffer = grammar ? this.#grammar.reserve(grammar) : null;
+    const key = `${topP < 1} ${buffer?.size ?? 0}`;
+    let plan = this.#draws.get(key);
+    if (!plan) {
+      plan = createDrawPlan(this.#host.device, this.#memory, this.#stage, topP < 1, buffer);
+      this.#draws.set(key, plan);
+      // A failed compilation (a lost device) must not be remembered.
+      plan.catch(() => this.#draws.delete(key));
+    }
+    return plan;
   }
 
   #fill(list: RowList, rows: readonly Row[]): void {
@@ -168,11 +219,14 @@ export class WebGpuSampler implements Sampler {
     );
   }
 
-  /** One command buffer; `clear` bytes of the sampled tokens become 0 first. */
+  /** One command buffer; `clear` bytes of the sampled tokens, and the states of the grammar, become 0 first. */
   #submit(encode: (pass: GPUComputePassEncoder) => void, clear = 0): void {
     const gpu = this.#host.device.gpu;
     const encoder = gpu.createCommandEncoder();
-    if (clear > 0) encoder.clearBuffer(this.#buffers.sampled, 0, clear);
+    if (clear > 0) {
+      encoder.clearBuffer(this.#buffers.sampled, 0, clear);
+      encoder.clearBuffer(this.#buffers.states);
+    }
     const pass = encoder.beginComputePass();
     encode(pass);
     pass.end();

@@ -26,8 +26,10 @@ export interface SamplerBuffers {
   turn: GPUBuffer;
   next: GPUBuffer;
   header: GPUBuffer;
-  /** Tokens + 1 [context, R], row = step of the turn. */
+  /** Tokens + 1 and their log-probabilities [context, R, 2], row = step of the turn. */
   sampled: GPUBuffer;
+  /** State of the grammar [R]. */
+  states: GPUBuffer;
   stream: GPUBuffer;
   middle: GPUBuffer;
   normed: GPUBuffer;
@@ -64,10 +66,11 @@ export function createSamplerBuffers(
     })),
     prompt: list('prompt', slab),
     newest: list('newest', rollouts),
-    turn: memory.create('turn', 16, UNIFORM | COPY_DST),
+    turn: memory.create('turn', 32, UNIFORM | COPY_DST),
     next: memory.storage('next rows', 4 * rollouts),
     header: memory.storage('row count', 4),
-    sampled: memory.storage('sampled tokens', context * rollouts),
+    sampled: memory.storage('sampled tokens', 2 * context * rollouts),
+    states: memory.storage('grammar states', rollouts),
     stream: rows('stream', width),
     middle: rows('middle', width),
     normed: rows('normed', width),
@@ -90,7 +93,10 @@ export interface SamplerStage {
   rollouts: number;
 }
 
-/** `prefill` puts a slab of forced tokens into the cache; `step` decodes one token of every row that goes on. */
+/**
+ * `prefill` puts a slab of forced tokens into the cache; `step` takes one token of every row that goes on to its logits,
+ * from which `createDrawPlan` goes on.
+ */
 export interface SamplerPlans {
   prefill: Plan;
   step: Plan;
@@ -116,7 +122,7 @@ export async function createSamplerPlans(
   const step = [
     embedLaunch(stage, newest),
     ...layers.flatMap((l) => [...keyValueLaunches(stage, newest, l), ...mixLaunches(stage, newest, l)]),
-    ...drawLaunches(stage),
+    ...logitsLaunches(stage),
   ];
   const [prefillPlan, stepPlan] = await Promise.all([
     recordPlan(device.gpu, device.pipelines, memory, prefill),
@@ -171,25 +177,41 @@ function mixLaunches(stage: SamplerStage, list: RowList, l: number): Launch[] {
   ];
 }
 
-/** Logits of the newest rows, one token each, and the rows of the next step. */
-function drawLaunches({ shape, tiling, parameters, buffers, rollouts }: SamplerStage): Launch[] {
-  const { stream, normed, inverse, logits, newest, turn, next, header, sampled } = buffers;
-  const { dims } = newest;
+/** Logits of the newest rows. */
+function logitsLaunches({ shape, tiling, parameters, buffers }: SamplerStage): Launch[] {
+  const { stream, normed, inverse, logits, newest } = buffers;
   const product = matmulNt({ m: shape.vocab, k: shape.width }, tiling, 'plain', 'n');
+  const norm = parameters.weights('norm');
   return [
-    launch(kernels.rmsNorm(shape.width, 'n'), dims, stream, parameters.weights('norm'), normed, inverse),
-    launch(product, dims, normed, parameters.weights('embed'), logits),
-    launch(
-      kernels.sample(shape.vocab, rollouts, 'n'),
-      dims,
-      turn,
-      logits,
-      newest.rollouts,
-      newest.positions,
-      next,
-      header,
-      sampled,
-    ),
-    launch(kernels.compact('n'), header, next, dims, newest.rollouts, newest.positions, newest.tokens),
+    launch(kernels.rmsNorm(shape.width, 'n'), newest.dims, stream, norm, normed, inverse),
+    launch(product, newest.dims, normed, parameters.weights('embed'), logits),
   ];
+}
+
+/** One token a row of logits, and the rows of the next step. @param grammar null where anything may be said. */
+export function createDrawPlan(
+  device: LabDevice,
+  memory: Memory,
+  { shape, buffers, rollouts }: SamplerStage,
+  nucleus: boolean,
+  grammar: GPUBuffer | null,
+): Promise<Plan> {
+  const { logits, newest, turn, next, header, sampled, states } = buffers;
+  const { dims, positions, tokens } = newest;
+  const { software } = device.report;
+  const tiling = kernels.rowTilingFor(software, shape.vocab);
+  const draw = kernels.sample(shape.vocab, rollouts, tiling, { nucleus, grammar: grammar !== null }, 'n');
+  const rows = [dims, turn, logits, newest.rollouts, positions, next, header, sampled];
+  return recordPlan(device.gpu, device.pipelines, memory, [
+    launch(draw, ...rows, ...(grammar ? [grammar, states] : [])),
+    launch(
+      kernels.compact(kernels.compactLanesFor(software)),
+      header,
+      next,
+      dims,
+      newest.rollouts,
+      positions,
+      tokens,
+    ),
+  ]);
 }

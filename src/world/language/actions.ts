@@ -1,6 +1,6 @@
 import { LabError } from '../../base/errors.ts';
 import type { Json, JsonObject } from '../../base/json.ts';
-import type { Action, Parsed } from '../language.ts';
+import type { Action, Parsed, Phrase } from '../language.ts';
 import { Reader, Unreadable } from './reader.ts';
 import type { Argument, Signature } from './shape.ts';
 import type { Vocabulary } from './vocabulary.ts';
@@ -119,4 +119,23 @@ export function longestAction({ signatures, answers }: ActionGrammar): number {
     ({ required, optional }) => sum(required.map(size)) + sum(optional.map((argument) => size(argument) + 1)),
   );
   return 2 + Math.max(answers, ...calls);
+}
+
+/** Every action as `encodeAction` says it, with any value in the place of any. */
+export function actionPhrase({ vocabulary, signatures, answers }: ActionGrammar): Phrase {
+  const values = [...vocabulary.signs.keys()].filter((id) => vocabulary.signs[id]!.kind === 'value');
+  const one = (...of: number[]): Phrase => ({ kind: 'one', of });
+  const seq = (...parts: Phrase[]): Phrase => ({ kind: 'seq', parts });
+  const upTo = (most: number, part: Phrase): Phrase => ({ kind: 'repeat', part, least: 0, most });
+  const said = ({ list, most }: Argument) =>
+    list ? seq(upTo(most, one(...values)), one(vocabulary.id('mark', ']'))) : one(...values);
+  const calls = [...signatures].map(([tool, { required, optional }]) =>
+    seq(
+      one(vocabulary.id('tool', tool)),
+      ...required.map(said),
+      ...optional.map((argument) => upTo(1, seq(one(vocabulary.id('field', argument.name)), said(argument)))),
+    ),
+  );
+  const done = seq(one(vocabulary.id('mark', 'done')), upTo(answers, one(...values)));
+  return seq({ kind: 'choice', parts: [done, ...calls] }, one(vocabulary.id('mark', '<end>')));
 }

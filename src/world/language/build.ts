@@ -4,7 +4,7 @@ import { isObject } from '../../base/json.ts';
 import type { ErrorCode, Observation, WorldTool } from '../kit.ts';
 import type { Language } from '../language.ts';
 import type { Request } from '../request.ts';
-import { encodeAction, longestAction, parseAction } from './actions.ts';
+import { actionPhrase, encodeAction, longestAction, parseAction } from './actions.ts';
 import { Unreadable } from './reader.ts';
 import { decodeRequest, encodeRequest } from './requests.ts';
 import { fieldNames, type Shape, type Signature, shapeOf, signatureOf, spelledValues } from './shape.ts';
@@ -73,6 +73,7 @@ export function languageFor(parts: LanguageParts): TwoWayLanguage {
     parseAction: (tokens) => parseAction(actions, tokens),
     names: (parts.names ?? []).map((pool) => pool.map((value) => vocabulary.value(value))),
     longestAction: longestAction(actions),
+    actions: actionPhrase(actions),
     decodeRequest(tokens) {
       try {
         return decodeRequest(requests, tokens);

@@ -70,7 +70,7 @@ describe('sample', () => {
 
   it('at temperature 0 takes the largest logit of its row, the lowest id on a tie', () => {
     const logits = Float64Array.of(9, 9, 9, 1, 5, 5, 0);
-    expect(sample(logits, 3, 4, 0, key)).toBe(1);
+    expect(sample(logits, 3, 4, { temperature: 0 }, key)).toEqual({ token: 1, logProb: 0 });
   });
 
   it('draws with the probabilities of softmax(logits / T)', () => {
@@ -81,8 +81,10 @@ describe('sample', () => {
       const counts = new Array<number>(5).fill(0);
       const draws = 20000;
       for (let position = 0; position < draws; position++) {
-        const id = sample(logits, 0, 5, temperature, { seed: 7, rollout: 1, position });
-        counts[id] = (counts[id] as number) + 1;
+        const place = { seed: 7, rollout: 1, position };
+        const { token, logProb } = sample(logits, 0, 5, { temperature }, place);
+        counts[token] = (counts[token] as number) + 1;
+        expect(logProb).toBeCloseTo(Math.log((weights[token] as number) / total), 12);
       }
       for (const [id, count] of counts.entries()) {
         const p = (weights[id] as number) / total;
@@ -94,7 +96,7 @@ describe('sample', () => {
   it('is the inverse CDF in id order at the counter’s number', () => {
     const logits = new Float64Array(10);
     for (let position = 0; position < 50; position++)
-      expect(sample(logits, 0, 10, 1, { ...key, position })).toBe(
+      expect(sample(logits, 0, 10, { temperature: 1 }, { ...key, position }).token).toBe(
         Math.floor(counterUniform(1, 2, position) * 10),
       );
   });

@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { LabError } from '../../../src/base/errors.ts';
 import { Rng } from '../../../src/base/rng.ts';
 import { pack } from '../../../src/policy/batch.ts';
+import type { SampledTurn } from '../../../src/policy/engine.ts';
 import { createCpuEngine } from '../../../src/policy/twin/engine.ts';
 import { sample } from '../../../src/policy/twin/sample.ts';
 import { copyBatch, smallShape, stepOptions } from './copyTask.ts';
@@ -18,7 +19,7 @@ beforeAll(() => {
 async function forced(tokens: number[], temperature: number, seed: number, rollout: number) {
   const logits = await engine.logits(pack([{ tokens, weights: tokens.map(() => 0) }]));
   const key = { seed, rollout, position: tokens.length };
-  return sample(logits, (tokens.length - 1) * 11, 11, temperature, key);
+  return sample(logits, (tokens.length - 1) * 11, 11, { temperature }, key).token;
 }
 
 describe('the sampler', () => {
@@ -37,12 +38,12 @@ describe('the sampler', () => {
         const sampled = await sampler.turn(inputs, options);
         for (const [rollout, input] of inputs.entries()) {
           if (input === null) {
-            expect(sampled[rollout]).toEqual([]);
+            expect(sampled[rollout]).toEqual({ tokens: [], logProbs: [] });
             continue;
           }
           const history = held[rollout] as number[];
           history.push(...input);
-          const tokens = sampled[rollout] as number[];
+          const { tokens } = sampled[rollout] as SampledTurn;
           expect(tokens.length).toBeGreaterThan(0);
           for (const token of tokens) {
             expect(token).toBe(await forced(history, temperature, 77, rollout));
@@ -67,7 +68,7 @@ describe('the sampler', () => {
     const prompts = [150, 3, 140].map((length) => Array.from({ length }, () => rng.int(11)));
     const sampled = await engine.sampler(3).turn(prompts, { stop: -1, limit: 1, temperature: 0, seed: 0 });
     for (const [rollout, prompt] of prompts.entries())
-      expect(sampled[rollout]).toEqual([await forced(prompt, 0, 0, rollout)]);
+      expect(sampled[rollout]?.tokens).toEqual([await forced(prompt, 0, 0, rollout)]);
   });
 
   it('forgets on reset', async () => {
@@ -83,8 +84,9 @@ describe('the sampler', () => {
   it('only appends at limit 0', async () => {
     const sampler = engine.sampler(1);
     const options = { stop: -1, temperature: 0, seed: 3 };
-    expect(await sampler.turn([[1, 2]], { ...options, limit: 0 })).toEqual([[]]);
-    expect(await sampler.turn([[]], { ...options, limit: 1 })).toEqual([[await forced([1, 2], 0, 3, 0)]]);
+    expect(await sampler.turn([[1, 2]], { ...options, limit: 0 })).toEqual([{ tokens: [], logProbs: [] }]);
+    const [said] = await sampler.turn([[]], { ...options, limit: 1 });
+    expect(said).toEqual({ tokens: [await forced([1, 2], 0, 3, 0)], logProbs: [0] });
   });
 
   it('refuses what does not fit, before anything enters the cache', async () => {

@@ -67,6 +67,7 @@ const LANGUAGE: Language = {
   end: 0,
   names: [],
   longestAction: 1,
+  actions: { kind: 'one', of: [0] },
   encodeRequest: () => [0],
   encodeAction: () => [0],
   encodeObservation: () => [0],
