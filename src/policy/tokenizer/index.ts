@@ -8,6 +8,8 @@ import { createWordTokenizer, readWordsJson, WORDS_FORMAT } from './words.ts';
 
 export type { BytePairTokenizer } from './bytePair.ts';
 export type { EncodeOptions, StreamDecoder, Tokenizer } from './tokenizer.ts';
+export type { TrainOptions, TrainProgress } from './train.ts';
+export { LARGEST_TRAINED, trainBytePairs } from './train.ts';
 export { createWordTokenizer };
 
 /** Longest file that is parsed, in UTF-16 units. The largest byte-level ones in use have about 20 million. */

@@ -1,7 +1,8 @@
 /** A generation holds this many pre-tokens. */
 const GENERATION = 1 << 15;
-/** V8 keeps the whole text alive for a slice of this length or more. */
+/** V8 keeps the whole text alive for a slice of this length or more; longer than the second it isn't worth a copy. */
 const SLICE = 13;
+const LONG = 4096;
 
 /**
  * Encodings of pre-tokens seen lately, at most 2 · 2^15 of them: two generations, of which the older one is dropped when the
@@ -28,11 +29,12 @@ export class PieceCache {
       this.#old = this.#young;
       this.#young = new Map();
     }
-    this.#young.set(piece.length < SLICE ? piece : copyOf(piece), ids);
+    this.#young.set(copyOf(piece), ids);
   }
 }
 
-/** The same string with storage of its own, lone surrogates included. */
-function copyOf(text: string): string {
+/** The same string, lone surrogates included, with storage of its own where it may be a slice of a long text. */
+export function copyOf(text: string): string {
+  if (text.length < SLICE || text.length > LONG) return text;
   return String.fromCharCode(...Array.from({ length: text.length }, (_, i) => text.charCodeAt(i)));
 }
