@@ -15,14 +15,25 @@ export class Misconduct extends Error {
 
 /** Elements behind the data of each storage buffer, at least a row of anything that is tested. */
 const GUARD = 640;
-/** What stands there: NaN for numbers, and for whole numbers one that as an index or a bound shows but does not hang. */
-const GUARD_WORD = 0x1357;
-/** Most workgroups in x. A grid of any width must do, since a long one folds; here even short ones fold. */
-const FOLD = 3;
+/** How a run differs from the other one of the same kernel, where nothing that it gives may differ. */
+interface Surroundings {
+  /** What stands behind reals and whole numbers: words that as a bound or an index show, but do not hang. */
+  real: number;
+  whole: number;
+  /** Workgroups in x of a grid of so many in all: a long grid folds into y, so any width must do. */
+  fold(groups: number): number;
+}
+
+const SURROUNDINGS: readonly [Surroundings, Surroundings] = [
+  // NaN; an exact grid, so that a thread left out shows.
+  { real: 0x7fc00000, whole: 0x1357, fold: (g) => (g % 3 === 0 ? 3 : g % 2 === 0 && g > 2 ? 2 : 1) },
+  // −12345.67; up to two workgroups too many, so that a thread too many shows.
+  { real: 0xc640e6ae, whole: 1, fold: (g) => Math.min(g, 3) },
+];
 
 /**
- * Runs kernels on fresh buffers. Every run is made twice and must give the same bits; behind every storage buffer's data
- * stand words that must not change and whose values must not matter.
+ * Runs kernels on fresh buffers. Every run is made twice and must give the same bits, though the grid is folded another
+ * way and other words stand behind the data of every storage buffer; those words must not change.
  */
 export class Bench {
   readonly device: LabDevice;
@@ -44,34 +55,49 @@ export class Bench {
   /**
    * The storage buffers' content after one run, in order of binding, each of its slot's length and type (whole numbers
    * as their bits: `words` reads them); empty for a uniform.
-   * @throws Misconduct where a second run gives other bits or something behind the data was written.
+   * @throws Misconduct where the two runs differ or something behind the data was written.
    */
   async run(kernel: Kernel, slots: readonly Slot[], sizes: Sizes): Promise<Float32Array[]> {
     this.codes.add(kernel.code);
     this.labels.add(kernel.label);
-    const [first, second] = [await this.#once(kernel, slots, sizes), await this.#once(kernel, slots, sizes)];
-    const at = first.findIndex((word, i) => word !== second[i]);
-    if (at >= 0) throw new Misconduct(`${kernel.label} gives other bits when run again (word ${at})`);
-    let from = 0;
+    const [first, second] = SURROUNDINGS;
+    const out = await this.#once(kernel, slots, sizes, first);
+    const again = await this.#once(kernel, slots, sizes, second);
     return slots.map((slot, i) => {
       if ('uniform' in slot) return new Float32Array();
-      const content = first.subarray(from, from + slot.length);
-      const behind = first.subarray(from + slot.length, from + slot.length + GUARD);
-      from += padded(slot);
-      const wrong = behind.findIndex((word, j) => word !== guarded(slot)[slot.length + j]);
-      if (wrong >= 0)
-        throw new Misconduct(`${kernel.label} writes ${wrong} elements behind the end of binding ${i}`);
+      for (const [words, surroundings] of [
+        [out[i]!, first],
+        [again[i]!, second],
+      ] as const) {
+        const expected = guarded(slot, surroundings);
+        const at = words.findIndex((word, j) => j >= slot.length && word !== expected[j]);
+        if (at >= 0)
+          throw new Misconduct(
+            `${kernel.label} writes ${at - slot.length} elements behind the end of binding ${i}`,
+          );
+      }
+      const content = out[i]!.subarray(0, slot.length);
+      const at = content.findIndex((word, j) => word !== again[i]![j]);
+      if (at >= 0)
+        throw new Misconduct(
+          `${kernel.label} gives other bits at element ${at} of binding ${i} when run again, on another grid and with other words behind the data`,
+        );
       return new Float32Array(content.slice().buffer);
     });
   }
 
-  /** Words of all storage buffers one after another, guards included. */
-  async #once(kernel: Kernel, slots: readonly Slot[], sizes: Sizes): Promise<Uint32Array> {
+  /** Words of each slot after a run, guards included. */
+  async #once(
+    kernel: Kernel,
+    slots: readonly Slot[],
+    sizes: Sizes,
+    around: Surroundings,
+  ): Promise<Uint32Array[]> {
     const { gpu } = this.device;
     const memory = new Memory(gpu, 'the test');
     try {
       const buffers = slots.map((slot, i) => {
-        const data = 'uniform' in slot ? new Uint32Array(slot.uniform) : guarded(slot);
+        const data = 'uniform' in slot ? new Uint32Array(slot.uniform) : guarded(slot, around);
         const buffer =
           'uniform' in slot
             ? memory.create(`uniform ${i}`, 48, GPUBufferUsage.UNIFORM | GPUBufferUsage.COPY_DST)
@@ -83,15 +109,17 @@ export class Bench {
       const all = memory.storage('everything', total);
       const plan = await recordPlan(gpu, this.#pipelines, memory, [{ ...kernel, bindings: buffers }]);
       const encoder = gpu.createCommandEncoder();
-      encodeFolded(encoder, plan, sizes);
+      encodeFolded(encoder, plan, sizes, around);
       let at = 0;
-      for (const [i, slot] of slots.entries()) {
-        if ('uniform' in slot) continue;
-        encoder.copyBufferToBuffer(buffers[i]!, 0, all, at * 4, padded(slot) * 4);
-        at += padded(slot);
-      }
+      const places = slots.map((slot, i) => {
+        const [from, length] = [at, 'uniform' in slot ? 0 : padded(slot)];
+        if (length > 0) encoder.copyBufferToBuffer(buffers[i]!, 0, all, from * 4, length * 4);
+        at += length;
+        return [from, at] as const;
+      });
       gpu.queue.submit([encoder.finish()]);
-      return new Uint32Array(await readBuffer(gpu, all, total * 4));
+      const words = new Uint32Array(await readBuffer(gpu, all, total * 4));
+      return places.map(([from, to]) => words.subarray(from, to));
     } finally {
       memory.destroy();
     }
@@ -102,20 +130,19 @@ export class Bench {
 const padded = (slot: Float32Array | Uint32Array): number => Math.ceil((slot.length + GUARD) / 4) * 4;
 
 /** The bits of a slot and of its guard. */
-function guarded(slot: Float32Array | Uint32Array): Uint32Array<ArrayBuffer> {
-  const isReal = slot instanceof Float32Array;
-  const all = new Uint32Array(padded(slot)).fill(isReal ? 0x7fc00000 : GUARD_WORD);
+function guarded(slot: Float32Array | Uint32Array, { real, whole }: Surroundings): Uint32Array<ArrayBuffer> {
+  const all = new Uint32Array(padded(slot)).fill(slot instanceof Float32Array ? real : whole);
   all.set(new Uint32Array(slot.buffer, slot.byteOffset, slot.length));
   return all;
 }
 
-function encodeFolded(encoder: GPUCommandEncoder, plan: Plan, sizes: Sizes): void {
+function encodeFolded(encoder: GPUCommandEncoder, plan: Plan, sizes: Sizes, { fold }: Surroundings): void {
   const pass = encoder.beginComputePass();
   const folding: Pass = {
     setPipeline: (pipeline) => pass.setPipeline(pipeline),
     setBindGroup: (index: number, group: GPUBindGroup | null | undefined) => pass.setBindGroup(index, group),
     dispatchWorkgroups: (x, y = 1) => {
-      const width = Math.min(x * y, FOLD);
+      const width = fold(x * y);
       pass.dispatchWorkgroups(width, Math.ceil((x * y) / width));
     },
   };

@@ -41,8 +41,8 @@ export interface KernelCase {
   run(bench: Bench, n: number, rng: Rng): Promise<Check[]>;
 }
 
-/** Row counts that are nothing, one, and no multiple of any tile. */
-export const COUNTS: readonly number[] = [0, 1, 3, 17, 64, 65, 200];
+/** Row counts that are nothing, one, no multiple of any tile, and full workgroups. */
+export const COUNTS: readonly number[] = [0, 1, 3, 17, 64, 65, 128, 200];
 export const BRIEF: readonly number[] = [0, 1, 65];
 
 /** Forward kernels agree with their twins to this, gradients to ten times it. */

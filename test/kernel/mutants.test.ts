@@ -1,0 +1,96 @@
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import type { LabDevice } from '../../src/gpu/device.ts';
+import type * as Template from '../../src/gpu/wgsl.ts';
+import { openTestDevice } from './device.ts';
+import { EQUIVALENT } from './equivalent.ts';
+import { Hunt, type Kill } from './hunt.ts';
+import { type Mutant, mutantsOf } from './mutate.ts';
+import { PICKED } from './picked.ts';
+import { kernelSeed } from './seed.ts';
+
+/** Which template is replaced by which: the builders of all kernels go through here. */
+const swap = vi.hoisted(() => ({ original: '', mutant: '' }));
+vi.mock('../../src/gpu/wgsl.ts', async (importOriginal) => {
+  const actual = await importOriginal<typeof Template>();
+  const wgsl: typeof actual.wgsl = (source, constants) =>
+    actual.wgsl(source === swap.original ? swap.mutant : source, constants);
+  return { ...actual, wgsl };
+});
+
+const SHADERS = new URL('../../shaders/', import.meta.url);
+const seed = kernelSeed();
+/** `all`, or names of kernels: every mutant of them. Otherwise the picked ones. */
+const asked = process.env.KERNEL_MUTANTS?.split(/[\s,]+/).filter(Boolean) ?? [];
+const files = readdirSync(SHADERS).map((file) => file.replace('.wgsl', ''));
+const sourceOf = (file: string): string => readFileSync(new URL(`${file}.wgsl`, SHADERS), 'utf8');
+
+describe(`a mutated kernel (KERNEL_SEED=${seed})`, { timeout: 3_600_000 }, () => {
+  let device: LabDevice;
+  let hunt: Hunt;
+  beforeAll(async () => {
+    device = await openTestDevice();
+    hunt = new Hunt(device, seed);
+  }, 120_000);
+  afterEach(() => {
+    swap.original = '';
+  });
+  afterAll(() => device?.destroy());
+
+  async function killed(file: string, original: string, mutant: string): Promise<Kill | null> {
+    await hunt.casesOf(file);
+    Object.assign(swap, { original, mutant });
+    try {
+      return await hunt.kill(file);
+    } finally {
+      swap.original = '';
+    }
+  }
+
+  it.skipIf(asked.length > 0).each(PICKED)('%s with %s → %s is noticed', async (file, from, to) => {
+    const source = sourceOf(file);
+    expect(source.split(from).length, 'occurs once').toBe(2);
+    expect(await killed(file, source, source.replace(from, to))).not.toBeNull();
+  });
+
+  it.skipIf(asked.length > 0)('is picked for every kernel', () => {
+    expect([...new Set(PICKED.map(([file]) => file))].sort()).toEqual(files.sort());
+  });
+
+  it.skipIf(asked.length === 0).each(files.filter((file) => asked.includes('all') || asked.includes(file)))(
+    '%s is noticed, whichever token is changed',
+    async (file) => {
+      const source = sourceOf(file);
+      const began = performance.now();
+      const ends: { mutant: Mutant; kill: Kill | null }[] = [];
+      for (const mutant of mutantsOf(file, source))
+        ends.push({ mutant, kill: await killed(file, source, mutant.source) });
+      const key = ({ line, text }: Mutant) => `${line}: ${text}`;
+      const survivors = ends.flatMap(({ mutant, kill }) => (kill ? [] : [mutant]));
+      const known = EQUIVALENT.filter((one) => one.file === file).map((one) => one.text);
+      report(file, ends, performance.now() - began);
+      expect(survivors.filter(({ text }) => !known.includes(text)).map(key), 'survived').toEqual([]);
+      const stale = known.filter((text) => !survivors.some((mutant) => mutant.text === text));
+      expect(stale, 'called equivalent, but noticed or gone').toEqual([]);
+    },
+  );
+});
+
+/** Keeps how each mutant of a kernel ended in test-results/mutants. */
+function report(file: string, ends: readonly { mutant: Mutant; kill: Kill | null }[], ms: number): void {
+  const folder = new URL('../../test-results/mutants/', import.meta.url);
+  mkdirSync(folder, { recursive: true });
+  const refused = ends.filter(({ kill }) => kill?.what.includes('does not compile')).length;
+  const noticed = ends.filter(({ kill }) => kill).length - refused;
+  const lines = ends.map(({ mutant: { line, from, to, text }, kill }) => ({ line, from, to, text, kill }));
+  const seconds = Math.round(ms / 1000);
+  const totals = {
+    mutants: ends.length,
+    noticed,
+    refused,
+    survived: ends.length - noticed - refused,
+    seconds,
+  };
+  writeFileSync(new URL(`${file}.json`, folder), JSON.stringify({ ...totals, seed, lines }, null, 1));
+  console.log(file, JSON.stringify(totals));
+}
