@@ -1,4 +1,4 @@
-import { LabError } from '../src/base/errors.ts';
+import { type FailureKind, LabError } from '../src/base/errors.ts';
 
 /** An error as it crosses between threads: a structured clone would lose where it happened and the remedy. */
 export interface CarriedError {
@@ -6,6 +6,7 @@ export interface CarriedError {
   message: string;
   where: string;
   remedy: string;
+  kind: FailureKind | null;
 }
 
 export type Outcome<T> = { ok: true; value: T } | { ok: false; error: CarriedError };
@@ -35,9 +36,17 @@ export async function carry<T>(work: () => T | Promise<T>): Promise<Outcome<T>> 
         message: error.message,
         where: lab?.where ?? '',
         remedy: lab?.remedy ?? '',
+        kind: lab?.kind ?? null,
       },
     };
   }
+}
+
+/** The value, or the error that was thrown on the other side. */
+export function unwrap<T>(outcome: Outcome<T>): T {
+  if (outcome.ok) return outcome.value;
+  const { lab, message, where, remedy, kind } = outcome.error;
+  throw lab ? new LabError(message, { where, remedy, kind }) : new Error(message);
 }
 
 /**
@@ -46,6 +55,8 @@ export async function carry<T>(work: () => T | Promise<T>): Promise<Outcome<T>> 
  */
 export class StreamHost {
   readonly #open = new Map<number, AsyncIterator<unknown>>();
+  /** Errors of streams that broke after some items, which are told first. */
+  readonly #broken = new Map<number, unknown>();
   #count = 0;
 
   /** @returns the number under which the stream is pulled. */
@@ -55,18 +66,30 @@ export class StreamHost {
     return this.#count;
   }
 
-  /** The next items. A closed or unknown stream is at its end. */
+  /** The next items. A closed or unknown stream is at its end. @throws what the stream throws, after all its items. */
   async next(id: number): Promise<Batch<unknown>> {
+    if (this.#broken.has(id)) {
+      const error = this.#broken.get(id);
+      this.#broken.delete(id);
+      throw error;
+    }
     const items: unknown[] = [];
     const iterator = this.#open.get(id);
     const start = performance.now();
     while (iterator && items.length < BATCH_ITEMS && performance.now() - start < BATCH_MILLISECONDS) {
-      const { value, done } = await iterator.next();
-      if (done) {
+      try {
+        const { value, done } = await iterator.next();
+        if (done) {
+          this.#open.delete(id);
+          return { items, done: true };
+        }
+        items.push(value);
+      } catch (error) {
         this.#open.delete(id);
-        return { items, done: true };
+        if (items.length === 0) throw error;
+        this.#broken.set(id, error);
+        break;
       }
-      items.push(value);
     }
     return { items, done: iterator === undefined };
   }
@@ -74,6 +97,7 @@ export class StreamHost {
   async close(id: number): Promise<void> {
     const iterator = this.#open.get(id);
     this.#open.delete(id);
+    this.#broken.delete(id);
     await iterator?.return?.();
   }
 }

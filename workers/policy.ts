@@ -3,11 +3,11 @@ import { localServices } from '../src/lab/local.ts';
 import { methods } from '../src/methods/index.ts';
 import type { LearnResume, RunSpec, TaskSplit } from '../src/methods/method.ts';
 import type { Task } from '../src/task/model.ts';
-import { openPolicy, probeDevice } from './engine.ts';
+import { failed, openPolicy, probeDevice } from './engine.ts';
 import { carry, ownedBuffers, StreamHost } from './host.ts';
 
 /** Worker `policy`: owns the device; trains, samples, evaluates. */
-const services = localServices(methods, { openPolicy, clock: () => performance.now() });
+const services = localServices(methods, { openPolicy, failed, clock: () => performance.now() });
 const streams = new StreamHost();
 let tasks: TaskSplit = { train: [], heldOut: [] };
 

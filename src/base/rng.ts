@@ -17,6 +17,11 @@ export class Rng {
     this.#source = xoroshiro128plus((hash % 4294967296) | 0);
   }
 
+  /** Seed and names of the forks down to this stream, as "3/sft/batches": all that decides its numbers. */
+  get key(): string {
+    return this.#key;
+  }
+
   /** An independent stream for one purpose. */
   fork(name: string | number): Rng {
     return new Rng(`${this.#key}/${name}`);

@@ -77,13 +77,16 @@ export async function recordRun(
       case 'arm':
         place.finishArm(event.arm);
         break;
+      case 'recovery':
+        terminal.say(`${prefix}${event.text}`);
+        break;
       case 'done': {
         const result = { seed: spec.seed, summary: event.summary, device };
         place.finish(result);
         return result;
       }
     }
-    // The twins train without ever waiting: signals are heard only here.
+    // The processor trains without ever waiting: signals are heard only here.
     await nextTurn();
     if (signal.aborted) return null;
   }

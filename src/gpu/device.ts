@@ -1,4 +1,5 @@
-import { LabError } from '../base/errors.ts';
+import { type FailureKind, LabError } from '../base/errors.ts';
+import { explain, noteClosed } from './failure.ts';
 import { tilingFor } from './matmul.ts';
 import { Pipelines } from './pipelines.ts';
 import { checkKnownAnswers } from './selfTest.ts';
@@ -31,13 +32,19 @@ export class LabDevice {
   readonly lost: Promise<DeviceLoss>;
   #own = false;
   #fault: string | null = null;
+  #faultKind: FailureKind | null = null;
+  #ended: DeviceLoss | null = null;
 
   constructor(gpu: GPUDevice, report: DeviceReport) {
     this.gpu = gpu;
     this.report = report;
     this.pipelines = new Pipelines(gpu);
-    this.lost = gpu.lost.then(({ message }) => ({ own: this.#own, message }));
+    this.lost = gpu.lost.then(({ message }) => {
+      this.#ended = { own: this.#own, message };
+      return this.#ended;
+    });
     gpu.addEventListener('uncapturederror', ({ error }) => {
+      if (this.#fault === null && isOutOfMemory(error)) this.#faultKind = 'out of memory';
       this.#fault ??= error.message;
     });
   }
@@ -47,9 +54,20 @@ export class LabDevice {
     return this.#fault;
   }
 
+  /** Kind of that error, where it is one that going on from a checkpoint helps against. */
+  get faultKind(): FailureKind | null {
+    return this.#faultKind;
+  }
+
+  /** How the device ended, as soon as that is known here; `null` while it lives. */
+  get ended(): DeviceLoss | null {
+    return this.#ended;
+  }
+
   /** Ends the device; `lost` then resolves with `own`. */
   destroy(): void {
     this.#own = true;
+    noteClosed(this.gpu);
     this.gpu.destroy();
   }
 }
@@ -75,7 +93,11 @@ export async function openDevice(gpu: GPU | undefined): Promise<LabDevice> {
     try {
       const device = await adapter.requestDevice(wishes(adapter, rung));
       const opened = new LabDevice(device, report(adapter, device));
-      await checkKnownAnswers(device, opened.pipelines, tilingFor(opened.report));
+      try {
+        await checkKnownAnswers(device, opened.pipelines, tilingFor(opened.report));
+      } catch (error) {
+        throw await explain(error, opened, 'WebGPU');
+      }
       return opened;
     } catch (error) {
       if (error instanceof LabError) throw error;
@@ -83,6 +105,11 @@ export async function openDevice(gpu: GPU | undefined): Promise<LabDevice> {
     }
   }
   throw noWebGpu('the graphics adapter gives no device', refusal);
+}
+
+/** Dawn in Node may lack the class of a global name. */
+function isOutOfMemory(error: GPUError): boolean {
+  return typeof GPUOutOfMemoryError === 'function' && error instanceof GPUOutOfMemoryError;
 }
 
 function wishes(adapter: GPUAdapter, rung: { limits?: boolean; features?: boolean }): GPUDeviceDescriptor {

@@ -63,11 +63,13 @@ export class Memory {
     const { STORAGE, COPY_DST, COPY_SRC } = GPUBufferUsage;
     return this.create(label, elements * 4, STORAGE | COPY_DST | COPY_SRC);
   }
+      const [memory] = errors;
 
   /** Resolves when the device has answered for every buffer asked so far. @throws LabError on the first refusal. */
   async settled(): Promise<void> {
     await Promise.all(this.#checks.splice(0));
   }
+          kind: memory ? 'out of memory' : null,
 
   /** Gives one buffer back. */
   free(buffer: GPUBuffer): void {

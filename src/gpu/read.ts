@@ -1,4 +1,4 @@
-import { LabError } from '../base/errors.ts';
+import { lostWhileReading } from './failure.ts';
 
 /**
  * Copies `bytes` of a buffer from `offset` to the host. Waits for all work queued before.
@@ -21,17 +21,8 @@ export async function readBuffer(
     await staging.mapAsync(GPUMapMode.READ);
     return staging.getMappedRange().slice(0);
   } catch (cause) {
-    throw lostWhileReading(cause);
+    throw lostWhileReading(cause, device);
   } finally {
     staging.destroy();
   }
-}
-
-/** What a failed `mapAsync` means. */
-export function lostWhileReading(cause: unknown): LabError {
-  return new LabError('the graphics device was lost while its results were read', {
-    where: 'device',
-    remedy: 'open a new device and load the last checkpoint',
-    cause,
-  });
 }

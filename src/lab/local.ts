@@ -13,7 +13,10 @@ import { mineFiles } from './mine.ts';
 import type { MineEvent, Services, TraceSource } from './services.ts';
 
 /** What a place that trains must bring along: a policy on its device, and a clock for rates. */
-export type LocalContext = Pick<LearnContext, 'openPolicy' | 'clock'>;
+export interface LocalContext extends Pick<LearnContext, 'openPolicy' | 'clock'> {
+  /** Hears of what ended the learning, so that a device that failed is not used again; answers the error to throw. */
+  failed?(error: unknown): Promise<unknown>;
+}
 
 /** The services, done right here: in Node for the command line, inside each worker for the page. */
 export function localServices(methods: readonly Method[], context: LocalContext): Services {
@@ -34,8 +37,13 @@ export function localServices(methods: readonly Method[], context: LocalContext)
     async verify(method: string, tasks: Task[]): Promise<Verdict[]> {
       return find(method).verify(tasks);
     },
-    learn(spec: RunSpec, tasks: TaskSplit, resume?: LearnResume): AsyncIterable<LearnEvent> {
-      return find(spec.method).learn(spec, tasks, resume ? { ...context, resume } : context);
+    async *learn(spec: RunSpec, tasks: TaskSplit, resume?: LearnResume): AsyncGenerator<LearnEvent> {
+      const { openPolicy, clock } = context;
+      try {
+        yield* find(spec.method).learn(spec, tasks, { openPolicy, clock, ...(resume ? { resume } : {}) });
+      } catch (error) {
+        throw context.failed ? await context.failed(error) : error;
+      }
     },
   };
 }

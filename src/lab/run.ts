@@ -2,6 +2,7 @@ import { LabError } from '../base/errors.ts';
 import type { LearnEvent, LearnResume, Method, PrepareEvent, RunSpec, TaskSplit } from '../methods/method.ts';
 import type { Task, Verdict } from '../task/model.ts';
 import { taskSetHash } from '../task/synthesis/dataset.ts';
+import { type RecoveryOptions, recovering } from './recovery.ts';
 import type { RunEvent, RunSummary, Services } from './services.ts';
 
 /** Where an interrupted run stood: its tasks, and how far training had come. */
@@ -13,8 +14,10 @@ export interface RunResume {
   learn?: LearnResume;
 }
 
-export interface RunOptions {
+export interface RunOptions extends Partial<RecoveryOptions> {
   resume?: RunResume;
+  /** A checkpoint to go on from where there is no `resume`: the tasks are made anew, which must give the same ones. */
+  from?: LearnResume;
   /** Milliseconds, for the figure "seconds" only. */
   clock?: () => number;
 }
@@ -22,6 +25,7 @@ export interface RunOptions {
 /**
  * One run of an experiment from traces to figures: prepare → verify → split → learn. The page and the command line
  * both consume this stream and know nothing else of a run. Pulling drives it: stop pulling to pause, return to stop.
+ * Training survives the loss of its device (see `recovering`).
  * @throws LabError where no task passes the gate.
  */
 export async function* runExperiment(
@@ -37,7 +41,12 @@ export async function* runExperiment(
   yield { type: 'dataset', tasks: made.tasks, hash };
 
   const arms: RunSummary['arms'] = { ...made.arms };
-  for await (const event of services.learn(spec, made.tasks, made.learn)) {
+  const learning = recovering(
+    (resume) => services.learn(spec, made.tasks, resume),
+    made.learn ?? options.from,
+    { ...options, now: options.now ?? (() => performance.now()) },
+  );
+  for await (const event of learning) {
     if (event.type === 'evaluation') arms[event.arm] = armFigures(event);
     yield event;
   }

@@ -1,3 +1,4 @@
+import type { FailureKind } from '../base/errors.ts';
 import type {
   LearnEvent,
   LearnResume,
@@ -55,7 +56,21 @@ export type RunEvent =
       /** How many there were, where `tasks` is only a part: in a recording. */
       of?: { train: number; heldOut: number };
     }
+  | Recovery
   | { type: 'done'; summary: RunSummary };
+
+/** A failure that the run goes on after, from its last checkpoint. */
+export interface Recovery {
+  type: 'recovery';
+  kind: FailureKind;
+  /** The arm under way; '' where none had begun. */
+  arm: string;
+  /** The last step that was told of, and the one that training goes on from. */
+  step: number;
+  from: number;
+  /** What happened and what follows, in one sentence. */
+  text: string;
+}
 
 /** What is left of a run when it is over. */
 export interface RunSummary {

@@ -1,18 +1,29 @@
 import { LabError } from '../base/errors.ts';
 import type { Rng } from '../base/rng.ts';
 import type { TrainingSequence } from '../policy/batch.ts';
+import type { DataCursor } from '../policy/training.ts';
+
+/** Indices of the sequences of a batch, and where the next one begins. */
+export interface Batch {
+  indices: number[];
+  next: DataCursor;
+}
+
+/** The first batch of all. */
+export const START: Readonly<DataCursor> = { epoch: 0, place: 0 };
 
 /**
  * Endless batches of sequence indices: each epoch is a fresh random order, cut where the next sequence would pass
- * `tokens` positions or the batch holds `sequences`. A pure function of `rng`, so a resumed run skips to its step and
- * goes on with the same data.
- * @throws LabError where there is no sequence, or one alone is longer than `tokens`.
+ * `tokens` positions or the batch holds `sequences`. A pure function of `rng`, so that a run goes on from any `next`
+ * with the same data, without drawing what came before.
+ * @throws LabError where there is no sequence, one alone is longer than `tokens`, or `from` lies outside the data.
  */
 export function* batches(
   data: readonly TrainingSequence[],
   limit: { tokens: number; sequences: number },
   rng: Rng,
-): Generator<number[], never> {
+  from: DataCursor = START,
+): Generator<Batch, never> {
   if (data.length === 0)
     throw new LabError('there is nothing to train on', {
       where: 'dataset',
@@ -24,19 +35,28 @@ export function* batches(
       where: 'dataset',
       remedy: 'raise the tokens a step',
     });
-  const indices = data.map((_, i) => i);
-  let batch: number[] = [];
+  if (from.place >= data.length)
+    throw new LabError(`training stood at sequence ${from.place} of ${data.length}`, {
+      where: 'cursor',
+      remedy: 'go on with the data that the checkpoint was trained on',
+    });
+  const all = data.map((_, i) => i);
+  let indices: number[] = [];
   let used = 0;
-  for (let epoch = 0; ; epoch++) {
-    for (const i of rng.fork(epoch).shuffle(indices)) {
+  let { place } = from;
+  for (let epoch = from.epoch; ; epoch++) {
+    const order = rng.fork(epoch).shuffle(all);
+    for (; place < order.length; place++) {
+      const i = order[place]!;
       const length = data[i]!.tokens.length;
-      if (used + length > limit.tokens || batch.length === limit.sequences) {
-        yield batch;
-        batch = [];
+      if (used + length > limit.tokens || indices.length === limit.sequences) {
+        yield { indices, next: { epoch, place } };
+        indices = [];
         used = 0;
       }
-      batch.push(i);
+      indices.push(i);
       used += length;
     }
+    place = 0;
   }
 }

@@ -2,7 +2,8 @@ import { LabError } from '../base/errors.ts';
 import type { Rng } from '../base/rng.ts';
 import { pack, type TrainingSequence } from '../policy/batch.ts';
 import type { PolicyEngine, StepOptions, StepStats } from '../policy/engine.ts';
-import { batches } from './batches.ts';
+import type { DataCursor, StreamCounters, TrainingState } from '../policy/training.ts';
+import { batches, START } from './batches.ts';
 import { rename } from './renaming.ts';
 import { learningRate, type Schedule } from './schedule.ts';
 
@@ -34,28 +35,45 @@ export interface SftReport {
   stats: StepStats[];
   /** Learning rate of the last step. */
   learningRate: number;
+  /** What goes into a checkpoint taken now, besides the policy. */
+  state: Pick<TrainingState, 'cursor' | 'streams'>;
+}
+
+/** Where training goes on. Without a cursor, as in older checkpoints, the batches of `step` steps are drawn to find it. */
+export interface SftStart {
+  /** Steps done. */
+  step: number;
+  training?: Pick<TrainingState, 'cursor' | 'streams'>;
 }
 
 /**
  * Supervised fine-tuning: maximises the log-likelihood of the supervised tokens, `L = Σ w·nll / Σ w` over a batch,
- * from step `done` (0, or that of a loaded checkpoint) to `schedule.steps`. Between two reports nothing is read back.
- * Equal seed and data give the same batches, whether or not the run was interrupted.
- * @throws LabError where the loss is no longer a finite number.
+ * from `start` (nothing done, or where a loaded checkpoint stood) to `schedule.steps`. Between two reports nothing is
+ * read back. Equal seed and data give the same batches, whether or not the run was interrupted.
+ * @throws LabError where the loss is no longer a finite number, or `start` belongs to other random numbers.
  */
 export async function* sft(
   engine: PolicyEngine,
   data: readonly TrainingSequence[],
   options: SftOptions,
   rng: Rng,
-  done = 0,
+  start: SftStart = { step: 0 },
 ): AsyncGenerator<SftReport> {
   const { schedule } = options;
-  const source = batches(data, options, rng.fork('batches'));
-  for (let skipped = 0; skipped < done; skipped++) source.next();
-  for (let step = done; step < schedule.steps; step++) {
+  const orders = rng.fork('batches');
+  const names = rng.fork('names');
+  const streamsAt = ({ epoch }: DataCursor, step: number): StreamCounters => ({
+    [orders.key]: epoch,
+    [names.key]: step,
+  });
+  if (start.training) checkStreams(start.training.streams, streamsAt(start.training.cursor, start.step));
+  const source = batches(data, options, orders, start.training?.cursor ?? START);
+  if (!start.training) for (let skipped = 0; skipped < start.step; skipped++) source.next();
+  for (let step = start.step; step < schedule.steps; step++) {
     const rate = learningRate(step, schedule);
-    const draw = rng.fork('names').fork(step);
-    const batch = source.next().value.map((i) => rename(data[i]!, options.names ?? [], draw));
+    const draw = names.fork(step);
+    const { indices, next } = source.next().value;
+    const batch = indices.map((i) => rename(data[i]!, options.names ?? [], draw));
     engine.train(pack(batch), { ...options.optimiser, learningRate: rate });
     const last = step + 1 === schedule.steps;
     if (!last && (step + 1) % options.reportEvery !== 0) continue;
@@ -65,7 +83,20 @@ export async function* sft(
       throw new LabError(`the loss is ${broken.loss} at step ${broken.step}`, {
         where: 'training',
         remedy: 'lower the learning rate; the last checkpoint is kept',
+        kind: 'not a number',
       });
-    yield { stats, learningRate: rate };
+    yield { stats, learningRate: rate, state: { cursor: next, streams: streamsAt(next, step + 1) } };
+  }
+}
+
+/** @throws LabError where a checkpoint's streams are not those that this run draws from. */
+function checkStreams(found: StreamCounters, wanted: StreamCounters): void {
+  for (const [key, counter] of Object.entries(wanted)) {
+    if (found[key] === counter) continue;
+    const held = found[key] === undefined ? 'has no such stream' : `stands at ${found[key]}`;
+    throw new LabError(`the random stream ${key} should stand at ${counter}; the checkpoint ${held}`, {
+      where: 'checkpoint',
+      remedy: 'go on with the seed and settings that it was trained with, or start anew',
+    });
   }
 }

@@ -1,5 +1,6 @@
 import type { Rate } from '../learn/rate.ts';
-import type { Checkpoint, DeviceInfo, PolicyEngine, PolicyShape, StepStats } from '../policy/engine.ts';
+import type { DeviceInfo, PolicyEngine, PolicyShape, StepStats } from '../policy/engine.ts';
+import type { TrainingCheckpoint } from '../policy/training.ts';
 import type { Task, ToolGraph, Verdict, WalkMove } from '../task/model.ts';
 import type { Trajectory } from '../trace/model.ts';
 
@@ -101,7 +102,7 @@ export type LearnEvent =
       metrics: Record<string, number>;
       episodes: Episode[];
     }
-  | { type: 'checkpoint'; arm: string; checkpoint: Checkpoint }
+  | { type: 'checkpoint'; arm: string; checkpoint: TrainingCheckpoint }
   | { type: 'arm'; arm: string; step: number };
 
 /** Verified tasks, split so that no task and no world occurs on both sides. */
@@ -114,12 +115,12 @@ export interface TaskSplit {
 export interface LearnResume {
   finished: string[];
   arm?: string;
-  checkpoint?: Checkpoint;
+  checkpoint?: TrainingCheckpoint;
 }
 
 /** What a learner is given besides its tasks. */
 export interface LearnContext {
-  /** Opens a policy on the best device there is. Called once for each shape; the caller destroys what it opened. */
+  /** Opens a policy on the best device there is, a new one where the last was lost; the caller destroys what it opened. */
   openPolicy(shape: PolicyShape, capacity: number): Promise<PolicyEngine>;
   /** Milliseconds, for rates only: no result depends on it. */
   clock(): number;

@@ -1,20 +1,35 @@
 import { LabError } from '../base/errors.ts';
 import { isObject, type Json, type JsonObject } from '../base/json.ts';
-import type { Checkpoint, PolicyShape } from './engine.ts';
+import type { PolicyShape } from './engine.ts';
 import { layout, type Tensor } from './layout.ts';
 import { checkCheckpoint, checkShape } from './shape.ts';
+import { readTraining, TRAINING_FIELDS, type TrainingCheckpoint, writeTraining } from './training.ts';
 
 /** Longest header read, in bytes; a policy's takes some kilobytes. */
 const LONGEST_HEADER = 1 << 24;
-const FORMAT = 'rollout-lab-policy-1';
-const RESERVED = ['format', 'step', 'shape'];
+const FORMAT = 'rollout-lab-policy';
+/** The version that is written. Older ones are read, newer ones refused. */
+const VERSION = 2;
+const RESERVED = ['format', 'step', 'shape', ...TRAINING_FIELDS];
 
-/** The three flat buffers and what stands before the names of their tensors in the file. */
-const BUFFERS = [
-  { field: 'parameters', prefix: '' },
-  { field: 'moment1', prefix: 'moment1.' },
-  { field: 'moment2', prefix: 'moment2.' },
-] as const;
+interface Buffer {
+  field: 'parameters' | 'moment1' | 'moment2';
+  prefix: string;
+}
+
+/** The three flat buffers and what stands before the names of their tensors in the file, by version of the format. */
+const BUFFERS: Record<number, Buffer[]> = {
+  1: [
+    { field: 'parameters', prefix: '' },
+    { field: 'moment1', prefix: 'moment1.' },
+    { field: 'moment2', prefix: 'moment2.' },
+  ],
+  2: [
+    { field: 'parameters', prefix: '' },
+    { field: 'moment1', prefix: 'optimizer.exp_avg.' },
+    { field: 'moment2', prefix: 'optimizer.exp_avg_sq.' },
+  ],
+};
 
 /** Where a tensor lies: bytes [begin, end) of the data after the header. */
 interface Entry {
@@ -25,13 +40,15 @@ interface Entry {
 
 /**
  * A checkpoint as a safetensors file: all tensors F32, little-endian, in layout order under the names of `layout`, then
- * AdamW's moments as `moment1.…` and `moment2.…`. `__metadata__` holds `format`, `step`, `shape` (JSON) and `metadata`.
+ * AdamW's moments as `optimizer.exp_avg.…` and `optimizer.exp_avg_sq.…`. `__metadata__` holds, all as text, `format`
+ * (its version last), `step`, `shape` (JSON), the parts of the training state (`cursor`, `streams` and `run` in JSON,
+ * `vocabulary`) where there is one, and `metadata`. Nothing in it depends on the machine.
  * Source of the format: the safetensors README, section "Format".
  * @param options.optimiser false leaves the moments out, for a third of the size; a run can't be resumed bit for bit from it.
  * @throws LabError on a checkpoint that is not whole and finite, or on metadata under a reserved name.
  */
 export function writeSafetensors(
-  checkpoint: Checkpoint,
+  checkpoint: TrainingCheckpoint,
   metadata: Readonly<Record<string, string>> = {},
   options: { optimiser?: boolean } = {},
 ): Uint8Array {
@@ -46,12 +63,13 @@ export function writeSafetensors(
   const header: JsonObject = {
     __metadata__: {
       ...metadata,
-      format: FORMAT,
+      format: `${FORMAT}-${VERSION}`,
       step: String(checkpoint.step),
       shape: JSON.stringify(checkpoint.shape),
+      ...(checkpoint.training ? writeTraining(checkpoint.training) : {}),
     },
   };
-  const buffers = options.optimiser === false ? BUFFERS.slice(0, 1) : BUFFERS;
+  const buffers = BUFFERS[VERSION]!.slice(0, options.optimiser === false ? 1 : 3);
   let end = 0;
   for (const { prefix } of buffers)
     for (const { name, shape, size } of tensors) {
@@ -75,14 +93,15 @@ export function writeSafetensors(
 }
 
 /**
- * Reads what `writeSafetensors` wrote, bit for bit. Moments that the file leaves out are 0.
+ * Reads what `writeSafetensors` wrote, in this version of the format or an older one, bit for bit. Moments that the file
+ * leaves out are 0. Files of version 1 hold no training state.
  * @throws LabError that says what is wrong and where: a file cut short, a header that is no JSON, tensors that overlap,
  * leave holes, run past the end, are unknown, missing, or of another type or shape than the policy's, numbers that
- * are not finite.
+ * are not finite, a training state that is none, a version of the format that is newer than this lab.
  */
-export function readSafetensors(bytes: Uint8Array): Checkpoint {
+export function readSafetensors(bytes: Uint8Array): TrainingCheckpoint {
   const { header, data } = split(bytes);
-  const { shape, step } = readMetadata(header.__metadata__);
+  const { shape, step, version, training } = readMetadata(header.__metadata__);
   const names = Object.keys(header).filter((name) => name !== '__metadata__');
   // Compared before any layout is made, so that a damaged shape asks for no memory.
   const each = 6 * shape.layers + 2;
@@ -92,7 +111,7 @@ export function readSafetensors(bytes: Uint8Array): Checkpoint {
       'header',
     );
   const { tensors, count } = layout(shape);
-  const buffers = names.length === each ? BUFFERS.slice(0, 1) : BUFFERS;
+  const buffers = BUFFERS[version]!.slice(0, names.length === each ? 1 : 3);
   const wanted = buffers.flatMap(({ prefix }) =>
     tensors.map((tensor) => ({ name: prefix + tensor.name, tensor })),
   );
@@ -100,12 +119,13 @@ export function readSafetensors(bytes: Uint8Array): Checkpoint {
     wanted.map(({ name, tensor }) => [name, readEntry(name, header[name], tensor)] as const),
   );
   checkCover([...entries.values()], data.byteLength);
-  const checkpoint: Checkpoint = {
+  const checkpoint: TrainingCheckpoint = {
     shape,
     step,
     parameters: new Float32Array(count),
     moment1: new Float32Array(count),
     moment2: new Float32Array(count),
+    ...(training ? { training } : {}),
   };
   for (const { field, prefix } of buffers)
     for (const { name, offset, size } of tensors) {
@@ -134,9 +154,17 @@ function split(bytes: Uint8Array): { header: JsonObject; data: DataView } {
   return { header, data: new DataView(bytes.buffer, bytes.byteOffset + end, bytes.length - end) };
 }
 
-function readMetadata(metadata: Json | undefined): { shape: PolicyShape; step: number } {
-  if (metadata === undefined || !isObject(metadata) || metadata.format !== FORMAT)
-    return refuse(`this is no policy of the lab (format “${FORMAT}”)`, '__metadata__.format');
+interface Metadata {
+  version: number;
+  shape: PolicyShape;
+  step: number;
+  training: TrainingCheckpoint['training'];
+}
+
+function readMetadata(metadata: Json | undefined): Metadata {
+  if (metadata === undefined || !isObject(metadata))
+    return refuse(`this is no policy of the lab (format “${FORMAT}-${VERSION}”)`, '__metadata__.format');
+  const version = readVersion(metadata.format);
   const { step, shape } = metadata;
   if (typeof step !== 'string' || !/^\d{1,15}$/.test(step))
     return refuse('the step is no whole number', '__metadata__.step');
@@ -159,8 +187,22 @@ function readMetadata(metadata: Json | undefined): { shape: PolicyShape; step: n
     hidden: size('hidden'),
     context: size('context'),
   };
+  // What is no kind of MLP is refused by `checkShape`, which names it.
+  if (sizes.mlp !== undefined) read.mlp = sizes.mlp as NonNullable<PolicyShape['mlp']>;
   checkShape(read);
-  return { shape: read, step: Number(step) };
+  return { version, shape: read, step: Number(step), training: readTraining(metadata) };
+}
+
+function readVersion(format: Json | undefined): number {
+  const version = new RegExp(`^${FORMAT}-(\\d{1,6})$`).exec(typeof format === 'string' ? format : '')?.[1];
+  if (version === undefined || Number(version) < 1)
+    return refuse(`this is no policy of the lab (format “${FORMAT}-${VERSION}”)`, '__metadata__.format');
+  if (Number(version) > VERSION)
+    throw new LabError(`a newer lab wrote this file (format ${version}; this one reads up to ${VERSION})`, {
+      where: '__metadata__.format',
+      remedy: 'use the newest lab: reload the page, or update the checkout',
+    });
+  return Number(version);
 }
 
 function readEntry(name: string, entry: Json | undefined, tensor: Tensor): Entry {

@@ -83,3 +83,4 @@ export function checkCheckpoint(checkpoint: Checkpoint, shape: PolicyShape = che
       });
   }
 }
+        kind: 'not a number',

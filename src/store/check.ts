@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { isObject } from '../base/json.ts';
 import {
+  CHECKPOINT_VERSION,
   type CheckpointRecord,
   type ChunkRecord,
   type DatasetRecord,
@@ -41,7 +42,25 @@ const shape = v.looseObject({
   layers: positive,
   heads: positive,
   hidden: positive,
+  mlp: v.exactOptional(v.picklist(['gelu', 'swiglu'])),
   context: positive,
+});
+
+const training = v.looseObject({
+  cursor: v.looseObject({ epoch: whole, place: whole }),
+  streams: v.record(v.string(), whole),
+  run: v.exactOptional(
+    v.looseObject({
+      method: text,
+      preset: text,
+      config: v.record(v.string(), v.union([v.pipe(v.number(), v.finite()), v.string()])),
+      arms: v.array(text),
+      seed: whole,
+      arm: text,
+      taskSet: text,
+    }),
+  ),
+  vocabulary: v.exactOptional(v.string()),
 });
 
 const SCHEMAS = {
@@ -92,7 +111,7 @@ const SCHEMAS = {
   }),
   checkpoints: v.pipe(
     v.looseObject({
-      version,
+      version: v.literal(CHECKPOINT_VERSION),
       run: text,
       arm: text,
       shape,
@@ -100,6 +119,7 @@ const SCHEMAS = {
       parameters: array,
       moment1: array,
       moment2: array,
+      training: v.exactOptional(training),
     }),
     v.check(
       ({ parameters, moment1, moment2 }) =>
@@ -117,16 +137,27 @@ function schemaOf<S extends StoreName>(store: S): v.GenericSchema<unknown, Recor
 
 export type Checked<S extends StoreName> = { ok: true; record: Records[S] } | { ok: false; reason: string };
 
-/** Holds something stored or imported against the schema of its store. Never throws, never changes anything. */
+/** The version of each store's records that this lab writes. */
+const versionOf = (store: StoreName) => (store === 'checkpoints' ? CHECKPOINT_VERSION : RECORD_VERSION);
+
+/** A record of an older version as one of today. Version 1 of a checkpoint is version 2 without a state of the training. */
+function migrate(store: StoreName, raw: Record<string, unknown>): Record<string, unknown> {
+  return store === 'checkpoints' && raw.version === 1 ? { ...raw, version: CHECKPOINT_VERSION } : raw;
+}
+
+/**
+ * Holds something stored or imported, of this version or an older one, against the schema of its store. Never throws,
+ * never changes what it is given.
+ */
 export function checkRecord<S extends StoreName>(store: S, raw: unknown): Checked<S> {
   if (!isObject(raw)) return { ok: false, reason: 'it is no record' };
-  if (typeof raw.version === 'number' && raw.version > RECORD_VERSION) {
+  if (typeof raw.version === 'number' && raw.version > versionOf(store)) {
     return {
       ok: false,
       reason: `it was written by a newer lab (record version ${raw.version}); reload the page`,
     };
   }
-  const found = v.safeParse(schemaOf(store), raw);
+  const found = v.safeParse(schemaOf(store), migrate(store, raw));
   if (found.success) return { ok: true, record: found.output };
   const issue = found.issues[0];
   const path = v.getDotPath(issue);

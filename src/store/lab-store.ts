@@ -6,6 +6,7 @@ import type { Backend, Tx } from './backend.ts';
 import { checkRecord, keyOf, type Records, unreadable } from './check.ts';
 import { appendRows, readRows, removeRows, replaceRows } from './chunks.ts';
 import {
+  CHECKPOINT_VERSION,
   type CheckpointRecord,
   type DatasetRecord,
   type Key,
@@ -203,11 +204,11 @@ export function labStore(backend: Backend, context: StoreContext): LabStore {
         await tx.put('runs', { ...run, rows: counts, updatedAt: now() });
       }),
 
-    saveCheckpoint: (id, arm, { shape, step, parameters, moment1, moment2 }) =>
+    saveCheckpoint: (id, arm, { shape, step, parameters, moment1, moment2, training }) =>
       backend.run('readwrite', ['runs', 'checkpoints'], async (tx) => {
         const run = await need(tx, 'runs', id);
         const record: CheckpointRecord = {
-          version: RECORD_VERSION,
+          version: CHECKPOINT_VERSION,
           run: id,
           arm,
           shape,
@@ -215,6 +216,7 @@ export function labStore(backend: Backend, context: StoreContext): LabStore {
           parameters,
           moment1,
           moment2,
+          ...(training ? { training } : {}),
         };
         await putChecked(tx, 'checkpoints', record);
         await tx.put('runs', { ...run, arm, step, updatedAt: now() });

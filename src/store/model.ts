@@ -1,8 +1,10 @@
 import type { Json, JsonObject } from '../base/json.ts';
 import type { Trajectory } from '../trace/model.ts';
 
-/** Version of the records; a record of a newer one is reported and left alone. */
+/** Version of the records but checkpoints; a record of a newer one is reported and left alone. */
 export const RECORD_VERSION = 1;
+/** Version of checkpoints. 1 had no state of the training: the place in the data follows from the step. */
+export const CHECKPOINT_VERSION = 2;
 
 /** The object stores and the fields that make up their keys. */
 export const KEYS = {
@@ -107,7 +109,24 @@ export interface ShapeData {
   layers: number;
   heads: number;
   hidden: number;
+  mlp?: 'gelu' | 'swiglu';
   context: number;
+}
+
+/** The state of training besides the policy, as the policy room defines it. */
+export interface TrainingData {
+  cursor: { epoch: number; place: number };
+  streams: Record<string, number>;
+  run?: {
+    method: string;
+    preset: string;
+    config: Record<string, number | string>;
+    arms: string[];
+    seed: number;
+    arm: string;
+    taskSet: string;
+  };
+  vocabulary?: string;
 }
 
 /** Everything that a resumed run needs of the policy. The three arrays are equally long. */
@@ -117,6 +136,8 @@ export interface CheckpointData {
   parameters: Float32Array;
   moment1: Float32Array;
   moment2: Float32Array;
+  /** Place in the data, random streams, configuration, vocabulary: the learner's own words, checked where it goes on. */
+  training?: TrainingData;
 }
 
 export interface CheckpointRecord extends CheckpointData {

@@ -1,14 +1,16 @@
 import * as Comlink from 'comlink';
 import type { DeviceProbe } from '../../workers/engine.ts';
-import type { Batch, Outcome } from '../../workers/host.ts';
+import { type Batch, type Outcome, unwrap } from '../../workers/host.ts';
 import type { GraphLayout } from '../../workers/layout.ts';
 import type { PolicyApi } from '../../workers/policy.ts';
 import type { RecordingHead } from '../../workers/recording.ts';
 import type { VerifyApi } from '../../workers/verify.ts';
 import type { WalkApi } from '../../workers/walk.ts';
 import { LabError } from '../base/errors.ts';
+import type { PortableCheckpoint } from '../lab/checkpointFile.ts';
 import type { MineEvent, RunEvent, Services, TraceSource } from '../lab/services.ts';
 import type { LearnEvent, LearnResume, PrepareEvent, RunSpec, TaskSplit } from '../methods/method.ts';
+import type { TrainingCheckpoint } from '../policy/training.ts';
 import type { Task, ToolGraph, Verdict } from '../task/model.ts';
 
 /** A file of the user's with the path it had in the folder that was dropped. The file itself goes to the worker. */
@@ -25,6 +27,10 @@ export interface PageServices extends Services {
   keep(files: DroppedFile[]): Promise<number>;
   /** Where the nodes and edges of a graph's picture lie, for a page that has `room` pixels of width. */
   layout(graph: ToolGraph, room: number): Promise<GraphLayout>;
+  /** A checkpoint as a `.safetensors` file. */
+  packCheckpoint(checkpoint: TrainingCheckpoint): Promise<Uint8Array>;
+  /** Reads such a file. */
+  unpackCheckpoint(file: Blob): Promise<PortableCheckpoint>;
   /** Where policies will run. */
   probe(): Promise<DeviceProbe>;
   /** A recorded run: its head, then its events; nothing where the file is absent. */
@@ -34,31 +40,37 @@ export interface PageServices extends Services {
 /** Tasks sent in one message: copying so many takes a few milliseconds. */
 const PORTION = 48;
 
-/** The value, or the error that was thrown on the other side. */
-function unwrap<T>(outcome: Outcome<T>): T {
-  if (outcome.ok) return outcome.value;
-  const { lab, message, where, remedy } = outcome.error;
-  throw lab ? new LabError(message, { where, remedy }) : new Error(message);
-}
-
 interface StreamPort {
   next(id: number): Promise<Outcome<Batch<unknown>>>;
   close(id: number): Promise<Outcome<void>>;
 }
 
+/** Waits for a worker's answer, or is refused where the worker breaks down. */
+type Await = <P extends Promise<unknown>>(answer: P) => Promise<Awaited<P>>;
+
 /** Pulls a worker's stream, one batch ahead of the reader. Returning from it stops the work over there. */
-async function* pull<T>(port: StreamPort, opened: Promise<Outcome<number>>): AsyncGenerator<T> {
-  const id = unwrap(await opened);
-  let next = port.next(id);
+async function* pull<T>(
+  port: StreamPort,
+  opened: Promise<Outcome<number>>,
+  answered: Await = (answer) => Promise.resolve(answer),
+): AsyncGenerator<T> {
+  const id = unwrap(await answered(opened));
+  const request = () => {
+    const batch = answered(port.next(id));
+    // A reader who leaves never looks at the batch ahead.
+    batch.catch(() => undefined);
+    return batch;
+  };
+  let next = request();
   try {
     for (;;) {
       const { items, done } = unwrap(await next) as Batch<T>;
-      if (!done) next = port.next(id);
+      if (!done) next = request();
       yield* items;
       if (done) return;
     }
   } finally {
-    await port.close(id);
+    await answered(port.close(id)).catch(() => undefined);
   }
 }
 
@@ -71,9 +83,41 @@ function portions<T>(items: readonly T[]): T[][] {
   );
 }
 
+/** A worker and how its answers are awaited. */
+interface Port<T> {
+  remote: Comlink.Remote<T>;
+  answered: Await;
+}
+
+/** A worker that is started when it is first needed, and again where it broke down: then what waits for it is refused. */
+function replaced<T>(start: () => Worker): () => Port<T> {
+  let port: Port<T> | undefined;
+  return () => {
+    if (port) return port;
+    const worker = start();
+    const broken = new Promise<never>((_, reject) =>
+      worker.addEventListener('error', (event) => {
+        port = undefined;
+        worker.terminate();
+        reject(
+          new LabError(`The worker that trains broke down${event.message ? ` (${event.message})` : ''}`, {
+            where: 'policy worker',
+            remedy: 'Reload the page; what was saved is still there.',
+            kind: 'worker lost',
+          }),
+        );
+      }),
+    );
+    broken.catch(() => undefined);
+    port = { remote: Comlink.wrap<T>(worker), answered: (answer) => Promise.race([answer, broken]) };
+    return port;
+  };
+}
+
 /**
  * The page's services: one worker for walks, one for the policy, and a small pool that verifies. Each starts when it is
- * first needed. @param failed hears of a worker that could not load or broke down: its calls will never be answered.
+ * first needed, the policy's again where it broke down. @param failed hears of any other that could not load or broke
+ * down: its calls will never be answered.
  */
 export function workerServices(
   failed: (error: LabError) => void,
@@ -99,8 +143,7 @@ export function workerServices(
     'walk',
     () => new Worker(new URL('../../workers/walk.ts', import.meta.url), { type: 'module' }),
   );
-  const policy = lazily<PolicyApi>(
-    'policy',
+  const policy = replaced<PolicyApi>(
     () => new Worker(new URL('../../workers/policy.ts', import.meta.url), { type: 'module' }),
   );
   const pool = Array.from({ length: cores > 2 ? 2 : 1 }, () =>
@@ -124,12 +167,12 @@ export function workerServices(
   }
 
   async function* learn(spec: RunSpec, tasks: TaskSplit, resume?: LearnResume): AsyncGenerator<LearnEvent> {
-    const port = policy();
-    unwrap(await port.clear());
+    const { remote, answered } = policy();
+    unwrap(await answered(remote.clear()));
     for (const side of ['train', 'heldOut'] as const) {
-      for (const portion of portions(tasks[side])) unwrap(await port.add(side, portion));
+      for (const portion of portions(tasks[side])) unwrap(await answered(remote.add(side, portion)));
     }
-    yield* pull<LearnEvent>(port, port.learn(spec, resume));
+    yield* pull<LearnEvent>(remote, remote.learn(spec, resume), answered);
   }
 
   return {
@@ -139,8 +182,13 @@ export function workerServices(
     prepare: (spec) => pull<PrepareEvent>(walk(), walk().prepare(spec)),
     verify,
     learn,
+    packCheckpoint: async (checkpoint) => unwrap(await walk().packCheckpoint(checkpoint)),
+    unpackCheckpoint: async (file) => unwrap(await walk().unpackCheckpoint(file)),
     layout: async (graph, room) => unwrap(await walk().layout(graph, room)),
-    probe: async () => unwrap(await policy().probe()),
+    probe: async () => {
+      const { remote, answered } = policy();
+      return unwrap(await answered(remote.probe()));
+    },
     recording: (address) => pull<RecordingHead | RunEvent>(walk(), walk().recording(address)),
   };
 }

@@ -9,6 +9,7 @@ import type { LabStore, Restore, RunRecord } from '../store/model.ts';
 import { Draft } from './bench/draft.svelte.ts';
 import { pictureRoom } from './graph/geometry.ts';
 import { pickWalk, WalkPlayer } from './graph/walk-player.svelte.ts';
+import { away } from './run/away.ts';
 import { WorkClock } from './run/clock.ts';
 import { Frames } from './run/frames.ts';
 import { Gate } from './run/gate.ts';
@@ -55,6 +56,8 @@ export class Session {
   error = $state<string | null>(null);
   /** What is wrong with the link that the page was opened with. */
   linkError = $state<string | null>(null);
+  /** What happened to the run under way that its reader should know of, in one sentence. */
+  news = $state('');
   left = $state.raw<number | null>(null);
   log = $state.raw<LogLine[]>([]);
   layout = $state.raw<GraphLayout | null>(null);
@@ -207,6 +210,27 @@ export class Session {
     return new Blob([JSON.stringify({ run: record, events }, null, 1)], { type: 'application/json' });
   }
 
+  /** The last checkpoint of a stored run as a `.safetensors` file; `null` where it has none. */
+  async exportCheckpoint({ id, arm }: RunRecord): Promise<Blob | null> {
+    const checkpoint = arm === null ? null : await this.#store.checkpoint(id, arm);
+    if (!checkpoint) return null;
+    const bytes = await this.#services.packCheckpoint(checkpoint);
+    return new Blob([bytes as Uint8Array<ArrayBuffer>], { type: 'application/octet-stream' });
+  }
+
+  /** Stores the run that a checkpoint file belongs to, so that it can go on here. @throws LabError on a file that is none. */
+  async importCheckpoint(file: Blob): Promise<void> {
+    const { spec, arm, checkpoint } = await this.#services.unpackCheckpoint(file);
+    const { method, preset, config, arms, seed } = spec;
+    if (method !== this.method.id)
+      throw new LabError(`The checkpoint belongs to another experiment: ${method}`, {
+        remedy: 'Open that experiment and load it there.',
+      });
+    const { id } = await this.#store.createRun({ method, preset, config, arms, seed, status: 'stopped' });
+    await this.#store.saveCheckpoint(id, arm, checkpoint);
+    await this.refreshRuns();
+  }
+
   async refreshRuns(): Promise<void> {
     const { records, unreadable } = await this.#store.runs();
     this.runs = records.filter((record) => record.method === this.method.id);
@@ -259,7 +283,9 @@ export class Session {
       await this.refreshRuns();
       const options = {
         clock: () => this.#clock.now(),
+        away,
         ...(stored?.resume ? { resume: stored.resume } : {}),
+        ...(stored ? { from: stored.from } : {}),
       };
       const frames = new Frames();
       for await (const event of runExperiment(this.method, spec, this.#services, options)) {
@@ -302,6 +328,7 @@ export class Session {
     this.spec = spec;
     this.source = source;
     this.error = null;
+    this.news = '';
     this.log = [];
     this.layout = null;
     this.left = null;
@@ -317,6 +344,7 @@ export class Session {
     ledger.add(event);
     const line = logLine(event, (arm) => this.method.arms.find((one) => one.id === arm)?.title ?? arm);
     if (line) this.#say(line);
+    if (event.type === 'recovery' && !this.#retelling) this.news = event.text;
     if (event.type === 'progress') {
       this.#pace.note(`${event.stage}/${event.arm ?? ''}`, event.done, this.#clock.now() / 1000);
       this.left = this.#pace.left(event.total);

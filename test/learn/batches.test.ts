@@ -15,7 +15,7 @@ const take = (
   seed = 1,
 ) => {
   const source = batches(data, limit, new Rng(seed));
-  return Array.from({ length: n }, () => source.next().value);
+  return Array.from({ length: n }, () => source.next().value.indices);
 };
 
 describe('batches', () => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { Rng } from '../../src/base/rng.ts';
 import { demonstration } from '../../src/learn/demonstration.ts';
 import { type EpisodeRecord, rollouts } from '../../src/learn/rollout.ts';
-import { ADAMW, type SftOptions, sft } from '../../src/learn/sft.ts';
+import { ADAMW, type SftOptions, type SftStart, sft } from '../../src/learn/sft.ts';
 import type { PolicyEngine, StepStats } from '../../src/policy/engine.ts';
 import { createCpuEngine } from '../../src/policy/twin/engine.ts';
 import { desk } from '../../src/world/desk/index.ts';
@@ -30,9 +30,14 @@ function options(steps: number): SftOptions {
   };
 }
 
-async function train(engine: PolicyEngine, steps: number, upTo = steps, done = 0): Promise<StepStats[]> {
+async function train(
+  engine: PolicyEngine,
+  steps: number,
+  upTo = steps,
+  start?: SftStart,
+): Promise<StepStats[]> {
   const stats: StepStats[] = [];
-  for await (const report of sft(engine, data, options(steps), new Rng(1), done)) {
+  for await (const report of sft(engine, data, options(steps), new Rng(1), start)) {
     stats.push(...report.stats);
     if (stats.length >= upTo) break;
   }
@@ -73,7 +78,7 @@ describe('sft and rollouts', () => {
     const half = await train(first, 40, 20);
     const second = createCpuEngine(SHAPE, { capacity: 600 });
     second.load(await first.save());
-    const rest = await train(second, 40, 20, 20);
+    const rest = await train(second, 40, 20, { step: 20 });
     expect([...half, ...rest]).toEqual(all);
     expect((await second.save()).parameters).toEqual((await whole.save()).parameters);
   });

@@ -1,15 +1,22 @@
+import { LabError } from '../../base/errors.ts';
+import { hashHex } from '../../base/hash.ts';
 import { Rng } from '../../base/rng.ts';
 import { demonstration } from '../../learn/demonstration.ts';
 import { wilson } from '../../learn/rate.ts';
 import { type EpisodeRecord, rollouts } from '../../learn/rollout.ts';
-import { ADAMW, sft } from '../../learn/sft.ts';
+import { ADAMW, type SftReport, sft } from '../../learn/sft.ts';
 import type { PolicyEngine, PolicyShape } from '../../policy/engine.ts';
 import { parameterCount } from '../../policy/layout.ts';
+import { checkCheckpoint } from '../../policy/shape.ts';
+import type { TrainingCheckpoint, TrainingState } from '../../policy/training.ts';
 import type { Task } from '../../task/model.ts';
+import { taskSetHash } from '../../task/synthesis/dataset.ts';
 import type { WorldDefinition } from '../../world/kit.ts';
 import type { Episode, LearnContext, LearnEvent, RunSpec, TaskSplit } from '../method.ts';
 import { readSettings, type Settings } from './controls.ts';
 
+/** The arm that is trained. */
+const TRAINED = 'trained';
 /** Width of an attention head. */
 const HEAD = 16;
 /** Rollouts decoded side by side in an evaluation. */
@@ -32,22 +39,45 @@ export async function* learn(
   const settings = readSettings(spec);
   const data = tasks.train.map((task) => demonstration(task, definition.language));
   const shape = studentShape(settings, definition, [...tasks.train, ...tasks.heldOut]);
+  const identity: Identity = {
+    vocabulary: hashHex(JSON.stringify(definition.language.vocabulary)),
+    run: { ...spec, arm: TRAINED, taskSet: taskSetHash([...tasks.train, ...tasks.heldOut]) },
+  };
+  const resume = context.resume;
+  if (resume?.checkpoint?.training) checkIdentity(resume.checkpoint.training, identity);
   const engine = await context.openPolicy(shape, settings.tokens);
   try {
     yield { type: 'device', device: engine.device, shape, parameters: parameterCount(shape) };
     for (const arm of spec.arms) {
-      if (context.resume?.finished.includes(arm)) continue;
-      const resumed = context.resume?.arm === arm ? context.resume.checkpoint : undefined;
+      if (resume?.finished.includes(arm)) continue;
+      const resumed = resume?.arm === arm ? resume.checkpoint : undefined;
       if (resumed) engine.load(resumed);
       else engine.initialise(spec.seed);
       const exam = { engine, definition, tasks: tasks.heldOut, settings };
-      if (arm === 'trained') yield* train(data, exam, context, resumed?.step ?? 0);
+      if (arm === TRAINED) yield* train(data, exam, context.clock, identity, resumed);
       else yield* evaluate(exam, arm, 0);
-      yield { type: 'arm', arm, step: arm === 'trained' ? settings.steps : 0 };
+      yield { type: 'arm', arm, step: arm === TRAINED ? settings.steps : 0 };
     }
   } finally {
     engine.destroy();
   }
+}
+
+/** What a checkpoint says about where it belongs. */
+type Identity = Required<Pick<TrainingState, 'run' | 'vocabulary'>>;
+
+/** @throws LabError where a checkpoint was trained on other tasks or in another language. */
+function checkIdentity({ run, vocabulary }: TrainingState, wanted: Identity): void {
+  const refuse = (what: string) => {
+    throw new LabError(`the checkpoint was trained ${what}`, {
+      where: 'checkpoint',
+      remedy: 'go on with the configuration and seed that it was made with, or start anew',
+    });
+  };
+  if (vocabulary !== undefined && vocabulary !== wanted.vocabulary)
+    refuse(`with another vocabulary (${vocabulary}, not ${wanted.vocabulary})`);
+  if (run && run.taskSet !== wanted.run.taskSet)
+    refuse(`on another task set (${run.taskSet}, not ${wanted.run.taskSet})`);
 }
 
 interface Exam {
@@ -60,11 +90,13 @@ interface Exam {
 async function* train(
   data: ReturnType<typeof demonstration>[],
   exam: Exam,
-  context: LearnContext,
-  done: number,
+  clock: LearnContext['clock'],
+  identity: Identity,
+  resumed: TrainingCheckpoint | undefined,
 ): AsyncGenerator<LearnEvent> {
   const { engine, settings } = exam;
-  const arm = 'trained';
+  const arm = TRAINED;
+  const done = resumed?.step ?? 0;
   const options = {
     schedule: { peak: settings.learningRate, steps: settings.steps, warmup: settings.warmup, final: 0.1 },
     tokens: settings.tokens,
@@ -78,11 +110,18 @@ async function* train(
     if (step === 0 || step % settings.evaluateEvery !== 0) return [];
     return evaluate({ ...exam, tasks: exam.tasks.slice(0, ON_THE_WAY) }, arm, step);
   };
+  const save = async (state: SftReport['state']): Promise<TrainingCheckpoint> => {
+    const checkpoint = await engine.save();
+    // A step may break the weights that the loss was measured before: nothing could go on from those.
+    checkCheckpoint(checkpoint);
+    return { ...checkpoint, training: { ...identity, ...state } };
+  };
   // A checkpoint is taken before the evaluation of its step, which a resumed run therefore repeats.
   yield* examine(done);
-  let began = context.clock();
-  for await (const report of sft(engine, data, options, new Rng(settings.seed).fork('sft'), done)) {
-    const seconds = (context.clock() - began) / 1000;
+  let began = clock();
+  const rng = new Rng(settings.seed).fork('sft');
+  for await (const report of sft(engine, data, options, rng, resumed)) {
+    const seconds = (clock() - began) / 1000;
     const tokens = report.stats.reduce((sum, step) => sum + step.tokens, 0);
     const step = report.stats.at(-1)?.step ?? done;
     yield {
@@ -94,9 +133,9 @@ async function* train(
     };
     yield { type: 'progress', stage: 'train', arm, done: step, total: settings.steps, unit: 'steps' };
     if (step % CHECKPOINT === 0 || step === settings.steps || step % settings.evaluateEvery === 0)
-      yield { type: 'checkpoint', arm, checkpoint: await engine.save() };
+      yield { type: 'checkpoint', arm, checkpoint: await save(report.state) };
     yield* examine(step);
-    began = context.clock();
+    began = clock();
   }
 }
 

@@ -1,6 +1,6 @@
 import { LabError } from '../../base/errors.ts';
-import type { Memory } from '../../gpu/memory.ts';
-import { lostWhileReading } from '../../gpu/read.ts';
+import { lostWhileReading } from '../../gpu/failure.ts';
+import type { Allocator } from '../../gpu/memory.ts';
 import type { StepStats } from '../engine.ts';
 
 /** Steps whose summaries the device holds before they are copied out. */
@@ -46,6 +46,7 @@ export class StatsRing {
   }
 
   /** Forgets everything that was not taken. */
+        kind: 'not a number',
   clear(): void {
     this.#waiting = [];
     this.#reads = [];
@@ -72,7 +73,7 @@ export class StatsRing {
         }));
       })
       .catch((cause) => {
-        throw lostWhileReading(cause);
+        throw lostWhileReading(cause, this.#device);
       })
       .finally(() => staging.destroy());
     // A failure shows at `take`; until then it must not count as unhandled.

@@ -1,7 +1,7 @@
 import type { Json } from '../../base/json.ts';
 import type { RunResume } from '../../lab/run.ts';
 import type { RunEvent } from '../../lab/services.ts';
-import type { PresetId, RunSpec, TaskSplit } from '../../methods/method.ts';
+import type { LearnResume, PresetId, RunSpec, TaskSplit } from '../../methods/method.ts';
 import type { LabStore, LogRow, RunRecord } from '../../store/model.ts';
 import type { Task, ToolGraph } from '../../task/model.ts';
 import type { Evaluation } from './ledger.ts';
@@ -9,7 +9,7 @@ import type { Evaluation } from './ledger.ts';
 /** Metric rows that are gathered before they are written; a checkpoint writes them at once. */
 const GATHERED = 200;
 
-type StoredEvent = Extract<RunEvent, { type: 'steps' | 'evaluation' | 'graph' }>;
+type StoredEvent = Extract<RunEvent, { type: 'steps' | 'evaluation' | 'graph' | 'recovery' }>;
 
 /** Everything kept of a run, as events in the order in which they happened, and where it can go on. */
 export interface StoredRun {
@@ -17,6 +17,8 @@ export interface StoredRun {
   spec: RunSpec;
   events: RunEvent[];
   resume: RunResume | null;
+  /** The checkpoint to go on from, whether or not the tasks are here. */
+  from: LearnResume;
 }
 
 /** Rows are JSON: what is kept of an event. */
@@ -76,6 +78,8 @@ export class Keeper {
       case 'evaluation':
         await this.#flush();
         return this.#store.appendEvaluations(this.id, [asRow(event, event.arm, event.step)]);
+      case 'recovery':
+        return this.#store.appendEvaluations(this.id, [asRow(event, event.arm, event.step)]);
       case 'checkpoint':
         await this.#flush();
         return this.#store.saveCheckpoint(this.id, event.arm, event.checkpoint);
@@ -133,14 +137,17 @@ export async function readRun(store: LabStore, id: string): Promise<StoredRun> {
   if (graph) events.push(graph);
   if (tasks) events.push({ type: 'dataset', tasks: tasks.split, hash: tasks.hash });
   if (record.device !== null) events.push(record.device as unknown as RunEvent);
-  events.push(...metrics.map(asEvent), ...judged);
+  const recoveries = rows.filter((event) => event.type === 'recovery');
+  events.push(...metrics.map(asEvent), ...judged, ...recoveries);
   for (const arm of record.finished) events.push({ type: 'arm', arm, step: record.step });
   if (record.summary !== null) events.push({ type: 'done', summary: record.summary as never });
+  const from = await learnFrom(store, record);
   return {
     record,
     spec: specOf(record),
     events,
-    resume: tasks && (await resumeOf(store, record, tasks, judged)),
+    from,
+    resume: tasks && resumeOf(record, tasks, judged, from),
   };
 }
 
@@ -158,22 +165,24 @@ async function readTasks(
   };
 }
 
-async function resumeOf(
-  store: LabStore,
-  record: RunRecord,
+async function learnFrom(store: LabStore, { id, finished, arm }: RunRecord): Promise<LearnResume> {
+  const checkpoint = arm === null || finished.includes(arm) ? null : await store.checkpoint(id, arm);
+  return checkpoint && arm !== null ? { finished, arm, checkpoint } : { finished };
+}
+
+function resumeOf(
+  { finished }: RunRecord,
   { split, rejected }: { split: TaskSplit; rejected: number },
   judged: readonly Pick<Evaluation, 'arm' | 'success' | 'metrics'>[],
-): Promise<RunResume> {
-  const { finished, arm } = record;
+  learn: LearnResume,
+): RunResume {
   const arms: RunResume['arms'] = {};
   for (const { arm, success, metrics } of judged) arms[arm] = { success: success.mean, ...metrics };
-  const under = arm !== null && !finished.includes(arm) ? arm : null;
-  const checkpoint = under === null ? null : await store.checkpoint(record.id, under);
   return {
     tasks: split,
     rejected,
     arms: Object.fromEntries(Object.entries(arms).filter(([id]) => finished.includes(id))),
-    learn: checkpoint && under !== null ? { finished, arm: under, checkpoint } : { finished },
+    learn,
   };
 }
 

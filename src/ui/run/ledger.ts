@@ -115,6 +115,7 @@ export class Ledger {
         this.#touch('summary', 'stage');
         return;
       case 'checkpoint':
+      case 'recovery':
         return;
       default:
         this.#learn(event);

@@ -22,6 +22,8 @@ export function logLine(event: RunEvent, title: (arm: string) => string): string
     }
     case 'checkpoint':
       return `${title(event.arm)}: checkpoint of step ${count(event.checkpoint.step)}.`;
+    case 'recovery':
+      return event.text;
     case 'done':
       return `Done in ${duration(event.summary.seconds)}.`;
     default:

@@ -51,12 +51,12 @@ describe('safetensors', () => {
     expect((bytes.length - data.length) % 8).toBe(0);
     expect(header.__metadata__).toEqual({
       arm: 'ä',
-      format: 'rollout-lab-policy-1',
+      format: 'rollout-lab-policy-2',
       step: '1234',
       shape: JSON.stringify(shape),
     });
     const names = layout(shape).tensors.map((t) => t.name);
-    const all = ['', 'moment1.', 'moment2.'].flatMap((p) => names.map((n) => p + n));
+    const all = ['', 'optimizer.exp_avg.', 'optimizer.exp_avg_sq.'].flatMap((p) => names.map((n) => p + n));
     expect(Object.keys(header).slice(1)).toEqual(all);
     let end = 0;
     for (const name of all) {
@@ -180,7 +180,14 @@ describe('a damaged file', () => {
 
   it('is read or refused with a LabError, whatever JSON the header holds', () => {
     const value = fc.jsonValue({ maxDepth: 2 }) as fc.Arbitrary<JsonObject[string]>;
-    const name = fc.constantFrom('__metadata__', 'embed', '1.down', 'moment2.norm', 'more', '__proto__');
+    const name = fc.constantFrom(
+      '__metadata__',
+      'embed',
+      '1.down',
+      'optimizer.exp_avg_sq.norm',
+      'more',
+      '__proto__',
+    );
     const field = fc.constantFrom('dtype', 'shape', 'data_offsets', 'step', 'format');
     fc.assert(
       fc.property(name, fc.option(field), value, (key, inner, damage) => {
