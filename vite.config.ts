@@ -1,6 +1,7 @@
 import { svelte } from '@sveltejs/vite-plugin-svelte';
 import type { Plugin } from 'vite';
 import { defineConfig } from 'vitest/config';
+import { wasmKernels } from './tools/wasm-kernels.mjs';
 
 /** The built page forbids inline styles and sockets; the development server needs both. */
 const openInDevelopment: Plugin = {
@@ -13,8 +14,8 @@ const openInDevelopment: Plugin = {
 /** Relative base: the built page runs from any static host, under any sub-path. */
 export default defineConfig({
   base: './',
-  plugins: [svelte(), openInDevelopment],
-  worker: { format: 'es' },
+  plugins: [svelte(), wasmKernels(), openInDevelopment],
+  worker: { format: 'es', plugins: () => [wasmKernels()] },
   build: { target: 'es2023', assetsInlineLimit: 0, chunkSizeWarningLimit: 900 },
   test: {
     include: ['test/**/*.test.ts'],

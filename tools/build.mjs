@@ -8,6 +8,7 @@ const SOURCES = [
   'package.json',
   'vite.config.ts',
   'svelte.config.js',
+  'tools/wasm-kernels.mjs',
   'src',
   'shaders',
   'workers',

@@ -33,7 +33,7 @@ export interface GuardedPage {
   foreign: string[];
 }
 
-/** Builds and serves the page. @param gpu whether the browser offers WebGPU; without it the float64 twins train. */
+/** Builds and serves the page. @param gpu whether the browser offers WebGPU; without it the processor trains. */
 export async function openLab(options: { gpu: boolean }): Promise<Lab> {
   const root = fileURLToPath(new URL('../..', import.meta.url));
   // A build of its own: test files run side by side, and nobody may serve what another is writing.

@@ -31,7 +31,7 @@ describe.skipIf(!hasChromium)('a run on the page, without WebGPU', () => {
 
   it('goes from one click to graph, walks, tasks, training and figures', async () => {
     const { page, context, faults, foreign } = await openPage(lab, tiny());
-    await page.getByText(/No WebGPU: .*float64 twins/).waitFor();
+    await page.getByText(/No WebGPU: .*WebAssembly SIMD/).waitFor();
     await runButton(page).click();
     await untilLogged(page, /^.*Done in/);
     expect(await page.locator('[data-node]').count()).toBeGreaterThan(5);
