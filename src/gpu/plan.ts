@@ -1,5 +1,5 @@
 import { invariant } from '../base/errors.ts';
-import type { Memory } from './memory.ts';
+import { type Allocator, USAGE } from './memory.ts';
 import type { Pipelines } from './pipelines.ts';
 
 /** A whole buffer, or a part of one: `offset` and `size` in bytes, the offset a multiple of 256. */
@@ -73,13 +73,15 @@ const MOST_GROUPS = 65535;
 export async function recordPlan(
   device: GPUDevice,
   pipelines: Pick<Pipelines, 'get'>,
-  memory: Memory,
+  memory: Allocator,
   launches: readonly Launch[],
 ): Promise<Plan> {
   const made = await Promise.all(launches.map(({ label, code }) => pipelines.get(label, code)));
-  const steps = launches.map(({ label, code, bindings, threads, constants }, index): Step => {
+  const uniforms = constantUniforms(memory, launches);
+  const steps = launches.map(({ label, code, bindings, threads }, index): Step => {
     const pipeline = made[index]!;
-    const all = constants ? [...bindings, constantUniform(device, memory, label, constants)] : bindings;
+    const uniform = uniforms[index];
+    const all = uniform ? [...bindings, uniform] : bindings;
     const entries = all.map((binding, slot) => ({
       binding: slot,
       resource: 'buffer' in binding ? binding : { buffer: binding },
@@ -97,14 +99,12 @@ function workgroupSize(label: string, code: string): number {
   return Number(size);
 }
 
-function constantUniform(
-  device: GPUDevice,
-  memory: Memory,
-  label: string,
-  words: readonly number[],
-): GPUBuffer {
-  const { UNIFORM, COPY_DST } = GPUBufferUsage;
-  const buffer = memory.create(`${label} sizes`, words.length * 4, UNIFORM | COPY_DST);
-  device.queue.writeBuffer(buffer, 0, new Uint32Array(words));
-  return buffer;
+/** The uniforms of the kernels' constants, one a launch that has any: all that recording allocates. */
+export function constantUniforms(memory: Allocator, launches: readonly Launch[]): (GPUBuffer | null)[] {
+  return launches.map(({ label, constants }) => {
+    if (!constants) return null;
+    const buffer = memory.create(`${label} sizes`, constants.length * 4, USAGE.UNIFORM | USAGE.COPY_DST);
+    memory.fill(buffer, () => new Uint32Array(constants));
+    return buffer;
+  });
 }

@@ -17,6 +17,20 @@ const NAME = /\b[A-Z][A-Z0-9_]+\b/g;
  * @throws Error where a name has no value or a directive has no end: both are mistakes in this code base.
  */
 export function wgsl(source: string, constants: Constants): string {
+  const key = JSON.stringify(constants);
+  const ofSource = texts.get(source) ?? new Map<string, string>();
+  texts.set(source, ofSource);
+  const held = ofSource.get(key);
+  if (held !== undefined) return held;
+  const made = bake(source, constants);
+  ofSource.set(key, made);
+  return made;
+}
+
+/** Texts by source and constants: every layer asks for the same ones, and so does every plan of memory. */
+const texts = new Map<string, Map<string, string>>();
+
+function bake(source: string, constants: Constants): string {
   const lines = source.split('\n').filter((line) => line.includes('//!') || !/^\s*\/\//.test(line));
   const text = expand(lines, constants).join('\n');
   return text.replace(NAME, (name) => {

@@ -41,6 +41,19 @@ export function checkShape(shape: PolicyShape): void {
     );
 }
 
+/**
+ * Checks a shape for the kernels, which read whole vec4s of hidden units.
+ * @throws LabError as `checkShape` does, and where hidden is no multiple of 4.
+ */
+export function checkWebGpuShape(shape: PolicyShape): void {
+  checkShape(shape);
+  if (shape.hidden % 4 !== 0)
+    throw new LabError(`hidden ${shape.hidden} is not a multiple of 4`, {
+      where: 'shape.hidden',
+      remedy: 'round it up to a multiple of 4',
+    });
+}
+
 /** True where two shapes agree in every size and in the kind of MLP. */
 export function sameShape(a: PolicyShape, b: PolicyShape): boolean {
   const sizes = (['vocab', 'width', 'layers', 'heads', 'hidden', 'context'] as const).every(
@@ -80,7 +93,7 @@ export function checkCheckpoint(checkpoint: Checkpoint, shape: PolicyShape = che
       throw new LabError(`entry ${bad} is ${values[bad]}`, {
         where,
         remedy: 'take a checkpoint from before the training diverged',
+        kind: 'not a number',
       });
   }
 }
-        kind: 'not a number',

@@ -1,4 +1,4 @@
-import type { Memory } from '../../gpu/memory.ts';
+import { type Allocator, USAGE } from '../../gpu/memory.ts';
 import type { PolicyShape } from '../engine.ts';
 import { upRows } from '../layout.ts';
 
@@ -74,12 +74,7 @@ export interface Gradients {
 }
 
 /** Makes the buffers of the forward pass. */
-export function createActivations(
-  device: GPUDevice,
-  memory: Memory,
-  shape: PolicyShape,
-  capacity: number,
-): Activations {
+export function createActivations(memory: Allocator, shape: PolicyShape, capacity: number): Activations {
   const { width, heads, hidden, layers, vocab } = shape;
   const rows = (label: string, columns: number) => memory.storage(label, capacity * columns);
   const stream = Array.from({ length: layers + 1 }, (_, l) => rows(`stream ${l}`, width));
@@ -103,7 +98,7 @@ export function createActivations(
     output: stream[layers]!,
     inverse: rows('inverse', 1),
     hidden: rows('hidden', width),
-    tiles: createTiles(device, memory, vocab),
+    tiles: createTiles(memory, vocab),
     columns,
     logits: rows('logits', columns),
     softmax: rows('softmax', 4),
@@ -111,18 +106,18 @@ export function createActivations(
   };
 }
 
-function createTiles(device: GPUDevice, memory: Memory, vocab: number): VocabTile[] {
+function createTiles(memory: Allocator, vocab: number): VocabTile[] {
   return Array.from({ length: Math.ceil(vocab / TILE) }, (_, i) => {
     const base = i * TILE;
     const count = Math.min(TILE, vocab - base);
-    const uniform = memory.create(`tile ${i}`, 16, GPUBufferUsage.UNIFORM | GPUBufferUsage.COPY_DST);
-    device.queue.writeBuffer(uniform, 0, new Uint32Array([base, count, 0, 0]));
+    const uniform = memory.create(`tile ${i}`, 16, USAGE.UNIFORM | USAGE.COPY_DST);
+    memory.fill(uniform, () => new Uint32Array([base, count, 0, 0]));
     return { base, count, uniform };
   });
 }
 
 /** Makes the buffers of the backward pass. */
-export function createGradients(memory: Memory, shape: PolicyShape, capacity: number): Gradients {
+export function createGradients(memory: Allocator, shape: PolicyShape, capacity: number): Gradients {
   const rows = (label: string, columns: number) => memory.storage(label, capacity * columns);
   return {
     residual: rows('d residual', shape.width),
@@ -139,17 +134,19 @@ export function createGradients(memory: Memory, shape: PolicyShape, capacity: nu
  * Cosine and sine of every position and pair [context, Dh/2, 2], p·10000^(−2i/Dh), made in float64 since WGSL's sin
  * is coarse at large angles.
  */
-export function createTurns(device: GPUDevice, memory: Memory, shape: PolicyShape): GPUBuffer {
+export function createTurns(memory: Allocator, shape: PolicyShape): GPUBuffer {
   const headWidth = shape.width / shape.heads;
   const half = headWidth / 2;
-  const turns = new Float32Array(shape.context * half * 2);
-  for (let p = 0; p < shape.context; p++)
-    for (let i = 0; i < half; i++) {
-      const angle = p * 10000 ** ((-2 * i) / headWidth);
-      turns[(p * half + i) * 2] = Math.cos(angle);
-      turns[(p * half + i) * 2 + 1] = Math.sin(angle);
-    }
-  const buffer = memory.storage('turns', turns.length);
-  device.queue.writeBuffer(buffer, 0, turns);
+  const buffer = memory.storage('turns', shape.context * half * 2);
+  memory.fill(buffer, () => {
+    const turns = new Float32Array(shape.context * half * 2);
+    for (let p = 0; p < shape.context; p++)
+      for (let i = 0; i < half; i++) {
+        const angle = p * 10000 ** ((-2 * i) / headWidth);
+        turns[(p * half + i) * 2] = Math.cos(angle);
+        turns[(p * half + i) * 2 + 1] = Math.sin(angle);
+      }
+    return turns;
+  });
   return buffer;
 }

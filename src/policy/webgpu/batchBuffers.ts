@@ -1,4 +1,4 @@
-import type { Memory } from '../../gpu/memory.ts';
+import type { Allocator } from '../../gpu/memory.ts';
 import { totalWeight } from '../batch.ts';
 import type { PackedBatch } from '../engine.ts';
 
@@ -33,23 +33,19 @@ export interface BatchSizes {
  * untrained rows cost nothing.
  */
 export class BatchBuffers {
-  readonly #device: GPUDevice;
   readonly #buffer: GPUBuffer;
   readonly #stride: number;
-  readonly #host: Uint32Array<ArrayBuffer>;
-  readonly #shares: Float32Array;
-  readonly #counts: Uint32Array;
+  readonly #vocab: number;
+  /** The same on the host, made with the first batch: a plan of memory never sees one. */
+  #host = new Uint32Array();
+  #counts = new Uint32Array();
 
   /** @param capacity most positions of a batch. @param vocab ids are below it. */
-  constructor(device: GPUDevice, memory: Memory, capacity: number, vocab: number) {
-    this.#device = device;
+  constructor(memory: Allocator, capacity: number, vocab: number) {
+    this.#vocab = vocab;
     // `bounds` has one entry more than positions; offsets are multiples of 64 entries = 256 bytes.
     this.#stride = Math.ceil((capacity + 1) / 64) * 64;
-    // The device first: it refuses a size that the host would rather not try.
     this.#buffer = memory.storage('batch', this.#stride * FIELDS.length);
-    this.#host = new Uint32Array(this.#stride * FIELDS.length);
-    this.#shares = new Float32Array(this.#host.buffer, this.#offset('shares'), this.#stride);
-    this.#counts = new Uint32Array(vocab + 1);
   }
 
   /** The binding of one array. */
@@ -62,14 +58,18 @@ export class BatchBuffers {
    * @param total Σw of the step that the batch is part of; its own where nothing is said. `shares` are w / Σw, in
    * float64 until they are stored.
    */
-  upload(batch: PackedBatch, everyRow = false, total = totalWeight(batch)): BatchSizes {
+  upload(queue: GPUQueue, batch: PackedBatch, everyRow = false, total = totalWeight(batch)): BatchSizes {
     const n = batch.tokens.length;
+    if (this.#host.length === 0) {
+      this.#host = new Uint32Array(this.#stride * FIELDS.length);
+      this.#counts = new Uint32Array(this.#vocab + 1);
+    }
     this.#view('tokens').set(batch.tokens);
     this.#view('starts').set(batch.starts);
     this.#deriveEnds(batch.starts);
     const trained = this.#listRows(batch, everyRow, total);
     const distinct = this.#sortByToken(batch.tokens);
-    this.#device.queue.writeBuffer(this.#buffer, 0, this.#host);
+    queue.writeBuffer(this.#buffer, 0, this.#host);
     return { n, trained, distinct };
   }
 
@@ -88,13 +88,14 @@ export class BatchBuffers {
     const rows = this.#view('rows');
     const rowTargets = this.#view('targets');
     const places = this.#view('places').fill(0);
+    const shares = new Float32Array(this.#host.buffer, this.#offset('shares'), this.#stride);
     let count = 0;
     for (let i = 0; i < weights.length; i++) {
       if (weights[i] === 0 && !everyRow) continue;
       rows[count] = i;
       places[i] = count + 1;
       rowTargets[count] = targets[i]!;
-      this.#shares[count++] = weights[i]! / total;
+      shares[count++] = weights[i]! / total;
     }
     return count;
   }

@@ -1,7 +1,6 @@
 import { LabError } from '../../base/errors.ts';
 import { LabDevice, openDevice } from '../../gpu/device.ts';
 import { deviceLost, explain } from '../../gpu/failure.ts';
-import { tilingFor } from '../../gpu/matmul.ts';
 import { Memory } from '../../gpu/memory.ts';
 import { readBuffer } from '../../gpu/read.ts';
 import { checkBatch, checkStep, checkStepBatches, trainedCount } from '../batch.ts';
@@ -17,19 +16,18 @@ import type {
   Truncation,
 } from '../engine.ts';
 import { initialWeights } from '../initial.ts';
-import { checkCheckpoint, checkShape } from '../shape.ts';
+import { checkCheckpoint, checkWebGpuShape } from '../shape.ts';
 import { checkEvaluation } from '../truncation.ts';
-import { createActivations, createGradients, createTurns } from './activations.ts';
-import { BatchBuffers, type BatchSizes } from './batchBuffers.ts';
+import type { BatchSizes } from './batchBuffers.ts';
 import type { Stage } from './forward.ts';
-import { attentionTilingFor, normThreads } from './kernels.ts';
-import { ParameterBuffers } from './parameters.ts';
+import { checkMemory, planMemory } from './memoryPlan.ts';
 import { createPlans, type Plans } from './plans.ts';
 import { type DispatchTime, profilePlans } from './profile.ts';
 import { WebGpuSampler } from './sampler.ts';
+import { createStage } from './stage.ts';
 import { StatsRing } from './statsRing.ts';
 import { TruncatedLoss } from './truncatedLoss.ts';
-import { StepUniforms } from './uniforms.ts';
+import type { StepUniforms } from './uniforms.ts';
 
 /** How an engine is set up. */
 export interface WebGpuOptions {
@@ -50,12 +48,7 @@ export async function createWebGpuEngine(
   shape: PolicyShape,
   options: WebGpuOptions,
 ): Promise<WebGpuEngine> {
-  checkShape(shape);
-  if (shape.hidden % 4 !== 0)
-    throw new LabError(`hidden ${shape.hidden} is not a multiple of 4`, {
-      where: 'shape.hidden',
-      remedy: 'round it up to a multiple of 4',
-    });
+  checkWebGpuShape(shape);
   if (!Number.isInteger(options.capacity) || options.capacity < 1)
     throw new LabError(`the capacity is ${options.capacity}`, {
       where: 'options.capacity',
@@ -65,6 +58,7 @@ export async function createWebGpuEngine(
   const device = owned ? await openDevice(source) : source;
   const memory = new Memory(device.gpu, 'the policy');
   try {
+    checkMemory(planMemory(shape, options), device.gpu.limits);
     return await assemble(device, owned, memory, { ...shape }, options.capacity);
   } catch (error) {
     const told = await explain(error, device, 'the policy');
@@ -81,30 +75,12 @@ async function assemble(
   shape: PolicyShape,
   capacity: number,
 ): Promise<WebGpuEngine> {
-  const { gpu } = device;
-  const parameters = new ParameterBuffers(gpu, memory, shape);
-  const uniforms = new StepUniforms(gpu, memory, parameters.slices);
-  const ring = new StatsRing(gpu, memory);
-  const stage: Stage = {
-    shape,
-    tiling: tilingFor(device.report),
-    attentionTiling: attentionTilingFor(device.report.software),
-    parameters,
-    batch: new BatchBuffers(gpu, memory, capacity, shape.vocab),
-    activations: createActivations(gpu, memory, shape, capacity),
-    gradients: createGradients(memory, shape, capacity),
-    turns: createTurns(gpu, memory, shape),
-    positions: uniforms.positions,
-    trained: uniforms.trained,
-  };
-  const update = {
-    squares: memory.storage('squares', normThreads(parameters.count)),
-    summary: memory.storage('summary', 4),
-    ring: ring.buffer,
-  };
+  const built = createStage(memory, shape, capacity, device.report);
   await memory.settled();
-  const plans = await createPlans(device, memory, stage, uniforms, update);
+  const plans = await createPlans(device, memory, built);
   await memory.settled();
+  const { stage, uniforms, update } = built;
+  const ring = new StatsRing(device.gpu, update.ring);
   return new WebGpuEngine({ device, owned, memory, stage, capacity, uniforms, ring, plans });
 }
 
@@ -156,9 +132,9 @@ export class WebGpuEngine implements PolicyEngine {
     this.#live();
     const { stage, capacity, uniforms, plans, device } = this.#parts;
     checkBatch(batch, this.shape, capacity);
-    const sizes = stage.batch.upload(batch);
+    const sizes = stage.batch.upload(device.gpu.queue, batch);
     uniforms.setSizes(sizes);
-    uniforms.upload();
+    uniforms.upload(device.gpu.queue);
     return profilePlans(
       device.gpu,
       [plans.forward, plans.loss, plans.backward, plans.gather, plans.update],
@@ -176,7 +152,7 @@ export class WebGpuEngine implements PolicyEngine {
 
   train(batch: PackedBatch | readonly PackedBatch[], options: StepOptions): void {
     this.#live();
-    const { stage, capacity, uniforms, ring, plans } = this.#parts;
+    const { device, stage, capacity, uniforms, ring, plans } = this.#parts;
     const { parts, total } = checkStepBatches(batch, this.shape, capacity);
     checkStep(options);
     const step = ++this.#step;
@@ -188,7 +164,7 @@ export class WebGpuEngine implements PolicyEngine {
     // Without a trained token a micro-batch adds exactly nothing.
     const trained = parts.filter((part) => trainedCount(part) > 0);
     for (const [i, part] of trained.entries()) {
-      const sizes = stage.batch.upload(part, false, total);
+      const sizes = stage.batch.upload(device.gpu.queue, part, false, total);
       uniforms.setStep(options, step, slot, i > 0);
       const work = [plans.forward, plans.loss, plans.backward, plans.gather];
       if (i === trained.length - 1) work.push(plans.update);
@@ -207,7 +183,7 @@ export class WebGpuEngine implements PolicyEngine {
     this.#live();
     const { stage, capacity, plans, device } = this.#parts;
     checkBatch(batch, this.shape, capacity, { untrained: true });
-    const sizes = stage.batch.upload(batch, true);
+    const sizes = stage.batch.upload(device.gpu.queue, batch, true);
     const { vocab } = this.shape;
     const out = new Float32Array(sizes.n * vocab);
     for (const [i, tile] of stage.activations.tiles.entries()) {
@@ -232,7 +208,7 @@ export class WebGpuEngine implements PolicyEngine {
     checkEvaluation(batch, truncation, states, this.shape.vocab);
     if (truncation) return this.#evaluateTruncated(batch, truncation, states);
     const out = new Float32Array(batch.tokens.length);
-    const sizes = stage.batch.upload(batch);
+    const sizes = stage.batch.upload(device.gpu.queue, batch);
     if (sizes.trained === 0) return out;
     this.#submit(sizes, (pass) => {
       plans.forward.encode(pass, sizes);
@@ -255,7 +231,7 @@ export class WebGpuEngine implements PolicyEngine {
     const plan = await truncated.prepare(truncation);
     this.#live();
     const out = new Float32Array(batch.tokens.length);
-    const sizes = stage.batch.upload(batch);
+    const sizes = stage.batch.upload(device.gpu.queue, batch);
     if (sizes.trained === 0) return out;
     this.#submit(sizes, (pass) => plans.forward.encode(pass, sizes));
     const trained = [...batch.weights.keys()].filter((i) => batch.weights[i] !== 0);
@@ -325,7 +301,7 @@ export class WebGpuEngine implements PolicyEngine {
   #submit(sizes: BatchSizes, encode: (pass: GPUComputePassEncoder) => void): void {
     const { device, stage, uniforms } = this.#parts;
     uniforms.setSizes(sizes);
-    uniforms.upload();
+    uniforms.upload(device.gpu.queue);
     const encoder = device.gpu.createCommandEncoder();
     encoder.clearBuffer(stage.gradients.trained, 0, sizes.trained * this.shape.width * 4);
     const pass = encoder.beginComputePass();

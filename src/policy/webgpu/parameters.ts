@@ -1,4 +1,4 @@
-import type { Memory } from '../../gpu/memory.ts';
+import type { Allocator } from '../../gpu/memory.ts';
 import type { PolicyShape } from '../engine.ts';
 import { layout, type Tensor } from '../layout.ts';
 
@@ -21,7 +21,7 @@ export class ParameterBuffers {
   readonly decays: GPUBuffer;
   readonly #byName: ReadonlyMap<string, Tensor>;
 
-  constructor(device: GPUDevice, memory: Memory, shape: PolicyShape) {
+  constructor(memory: Allocator, shape: PolicyShape) {
     const { tensors, count } = layout(shape);
     this.tensors = tensors;
     this.count = count;
@@ -33,7 +33,7 @@ export class ParameterBuffers {
     this.gradient = memory.storage('gradient', count);
     this.partials = memory.storage('partial gradients', count * this.slices);
     this.decays = memory.storage('decays', count / 64);
-    device.queue.writeBuffer(this.decays, 0, markDecays(tensors, count));
+    memory.fill(this.decays, () => markDecays(tensors, count));
   }
 
   /** The weights of a tensor, from element `from` of it. */

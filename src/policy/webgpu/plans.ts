@@ -1,11 +1,11 @@
 import type { LabDevice } from '../../gpu/device.ts';
-import type { Memory } from '../../gpu/memory.ts';
+import type { Allocator } from '../../gpu/memory.ts';
 import { type Launch, type Plan, recordPlan } from '../../gpu/plan.ts';
 import { backwardLaunches } from './backward.ts';
-import { forwardLaunches, launch, type Stage } from './forward.ts';
+import { forwardLaunches, launch } from './forward.ts';
 import * as kernels from './kernels.ts';
 import { logitsLaunch, lossBackwardLaunches, lossLaunches } from './loss.ts';
-import type { StepUniforms } from './uniforms.ts';
+import type { Built } from './stage.ts';
 
 /** The recorded parts of the policy's work. A training step is the first four for each micro-batch, then `update`. */
 export interface Plans {
@@ -19,23 +19,19 @@ export interface Plans {
   logits: Plan[];
 }
 
-/** Compiles and records everything; kernels of one text are shared. @throws LabError where one does not compile. */
-export async function createPlans(
-  device: LabDevice,
-  memory: Memory,
-  stage: Stage,
-  uniforms: StepUniforms,
-  update: { squares: GPUBuffer; summary: GPUBuffer; ring: GPUBuffer },
-): Promise<Plans> {
+/** What `createPlans` records, still without pipelines. */
+export type PlanLaunches = Record<Exclude<keyof Plans, 'logits'>, Launch[]> & { logits: Launch[][] };
+
+/** All dispatches of the policy's work. */
+export function planLaunches({ stage, uniforms, update }: Built): PlanLaunches {
   const { parameters, activations, batch, trained } = stage;
   const { count, slices, gradient } = parameters;
   const { squares, summary, ring } = update;
-  const record = (launches: readonly Launch[]) => recordPlan(device.gpu, device.pipelines, memory, launches);
-  const [forward, loss, backward, gather, updating, ...logits] = await Promise.all([
-    record(forwardLaunches(stage)),
-    record(lossLaunches(stage)),
-    record([...lossBackwardLaunches(stage), ...backwardLaunches(stage)]),
-    record([
+  return {
+    forward: forwardLaunches(stage),
+    loss: lossLaunches(stage),
+    backward: [...lossBackwardLaunches(stage), ...backwardLaunches(stage)],
+    gather: [
       launch(kernels.gradNorm(count, slices), uniforms.step, parameters.partials, gradient, squares),
       launch(
         kernels.stepSummary(count),
@@ -47,8 +43,8 @@ export async function createPlans(
         summary,
         ring,
       ),
-    ]),
-    record([
+    ],
+    update: [
       launch(
         kernels.adamw(count),
         uniforms.step,
@@ -59,8 +55,22 @@ export async function createPlans(
         parameters.moment1,
         parameters.moment2,
       ),
-    ]),
-    ...activations.tiles.map((tile) => record([logitsLaunch(stage, tile)])),
+    ],
+    logits: activations.tiles.map((tile) => [logitsLaunch(stage, tile)]),
+  };
+}
+
+/** Compiles and records everything; kernels of one text are shared. @throws LabError where one does not compile. */
+export async function createPlans(device: LabDevice, memory: Allocator, built: Built): Promise<Plans> {
+  const record = (launches: readonly Launch[]) => recordPlan(device.gpu, device.pipelines, memory, launches);
+  const launches = planLaunches(built);
+  const [forward, loss, backward, gather, update, ...logits] = await Promise.all([
+    record(launches.forward),
+    record(launches.loss),
+    record(launches.backward),
+    record(launches.gather),
+    record(launches.update),
+    ...launches.logits.map(record),
   ]);
-  return { forward, loss, backward, gather, update: updating, logits };
+  return { forward, loss, backward, gather, update, logits };
 }

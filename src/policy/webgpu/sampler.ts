@@ -16,10 +16,9 @@ import {
   type RowList,
   type SamplerBuffers,
   type SamplerStage,
+  slabOf,
 } from './samplerPlans.ts';
 
-/** Prompt rows that go through the layers at a time. */
-const SLAB = 1024;
 /** Steps in one submit: bounds the time that a slow device works without giving way. */
 const STEPS = 8;
 
@@ -70,7 +69,7 @@ export class WebGpuSampler implements Sampler {
     const { device, shape } = host;
     this.#host = host;
     this.rollouts = rollouts;
-    this.#slab = Math.max(SLAB, rollouts);
+    this.#slab = slabOf(rollouts);
     this.#memory = new Memory(device.gpu, 'the sampler');
     try {
       this.#buffers = createSamplerBuffers(this.#memory, shape, rollouts, this.#slab);

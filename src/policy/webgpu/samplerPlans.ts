@@ -1,6 +1,6 @@
 import type { LabDevice } from '../../gpu/device.ts';
 import { matmulNt, type Tiling } from '../../gpu/matmul.ts';
-import type { Memory } from '../../gpu/memory.ts';
+import { type Allocator, USAGE } from '../../gpu/memory.ts';
 import { type Binding, type Launch, type Plan, recordPlan } from '../../gpu/plan.ts';
 import type { PolicyShape } from '../engine.ts';
 import { upRows } from '../layout.ts';
@@ -43,13 +43,13 @@ export interface SamplerBuffers {
 
 /** Makes the sampler's buffers. @throws LabError where one of them exceeds the device's limits. */
 export function createSamplerBuffers(
-  memory: Memory,
+  memory: Allocator,
   shape: PolicyShape,
   rollouts: number,
   slab: number,
 ): SamplerBuffers {
   const { width, hidden, layers, context, vocab } = shape;
-  const { UNIFORM, STORAGE, COPY_DST } = GPUBufferUsage;
+  const { UNIFORM, STORAGE, COPY_DST } = USAGE;
   const rows = (label: string, columns: number) => memory.storage(label, slab * columns);
   const list = (label: string, count: number): RowList => ({
     // Kernels read dims as a uniform; `compact` writes them.
@@ -102,12 +102,11 @@ export interface SamplerPlans {
   step: Plan;
 }
 
-/** Compiles and records both. */
-export async function createSamplerPlans(
-  device: LabDevice,
-  memory: Memory,
-  stage: SamplerStage,
-): Promise<SamplerPlans> {
+/** Prompt rows that go through the layers at a time: at least as many as rollouts decode together. */
+export const slabOf = (rollouts: number): number => Math.max(1024, rollouts);
+
+/** The dispatches of both, still without pipelines. */
+export function samplerLaunches(stage: SamplerStage): Record<keyof SamplerPlans, Launch[]> {
   const { shape, buffers } = stage;
   const layers = Array.from({ length: shape.layers }, (_, l) => l);
   const { prompt, newest } = buffers;
@@ -124,11 +123,21 @@ export async function createSamplerPlans(
     ...layers.flatMap((l) => [...keyValueLaunches(stage, newest, l), ...mixLaunches(stage, newest, l)]),
     ...logitsLaunches(stage),
   ];
-  const [prefillPlan, stepPlan] = await Promise.all([
-    recordPlan(device.gpu, device.pipelines, memory, prefill),
-    recordPlan(device.gpu, device.pipelines, memory, step),
+  return { prefill, step };
+}
+
+/** Compiles and records both. */
+export async function createSamplerPlans(
+  device: LabDevice,
+  memory: Allocator,
+  stage: SamplerStage,
+): Promise<SamplerPlans> {
+  const launches = samplerLaunches(stage);
+  const [prefill, step] = await Promise.all([
+    recordPlan(device.gpu, device.pipelines, memory, launches.prefill),
+    recordPlan(device.gpu, device.pipelines, memory, launches.step),
   ]);
-  return { prefill: prefillPlan, step: stepPlan };
+  return { prefill, step };
 }
 
 function embedLaunch({ shape, parameters, buffers }: SamplerStage, list: RowList): Launch {
@@ -191,7 +200,7 @@ function logitsLaunches({ shape, tiling, parameters, buffers }: SamplerStage): L
 /** One token a row of logits, and the rows of the next step. @param grammar null where anything may be said. */
 export function createDrawPlan(
   device: LabDevice,
-  memory: Memory,
+  memory: Allocator,
   { shape, buffers, rollouts }: SamplerStage,
   nucleus: boolean,
   grammar: GPUBuffer | null,

@@ -11,6 +11,10 @@ const BYTES = 16;
 /** What the host knows of a step before its summary arrives. */
 export type StepRecord = Pick<StepStats, 'step' | 'trained' | 'tokens'>;
 
+/** Room for the summaries of the steps between two readbacks. */
+export const createRing = (memory: Allocator): GPUBuffer =>
+  memory.storage('step summaries', (SLOTS * BYTES) / 4);
+
 /** Collects the summaries of steps on the device, so that a step never waits for a readback (5–15 ms, or 100). */
 export class StatsRing {
   readonly buffer: GPUBuffer;
@@ -18,9 +22,10 @@ export class StatsRing {
   #waiting: StepRecord[] = [];
   #reads: Promise<StepStats[]>[] = [];
 
-  constructor(device: GPUDevice, memory: Memory) {
+  /** @param buffer made by `createRing`. */
+  constructor(device: GPUDevice, buffer: GPUBuffer) {
     this.#device = device;
-    this.buffer = memory.storage('step summaries', (SLOTS * BYTES) / 4);
+    this.buffer = buffer;
   }
 
   /** The slot for the next step. A full ring is copied out first, without waiting. */
@@ -41,12 +46,12 @@ export class StatsRing {
       throw new LabError(`loss ${bad.loss} and gradient norm ${bad.gradientNorm}: training diverged`, {
         where: `step ${bad.step}`,
         remedy: 'load the last checkpoint and lower the learning rate',
+        kind: 'not a number',
       });
     return stats;
   }
 
   /** Forgets everything that was not taken. */
-        kind: 'not a number',
   clear(): void {
     this.#waiting = [];
     this.#reads = [];

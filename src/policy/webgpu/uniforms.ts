@@ -1,4 +1,4 @@
-import type { Memory } from '../../gpu/memory.ts';
+import { type Allocator, USAGE } from '../../gpu/memory.ts';
 import type { StepOptions } from '../engine.ts';
 import type { BatchSizes } from './batchBuffers.ts';
 
@@ -11,17 +11,14 @@ const LARGEST = 3.4028234663852886e38;
 
 /** The small numbers of a step: sizes for the kernels and the optimiser's coefficients, one upload a step. */
 export class StepUniforms {
-  readonly #device: GPUDevice;
   readonly #buffer: GPUBuffer;
   readonly #slices: number;
   readonly #words = new Uint32Array(192);
   readonly #floats = new Float32Array(this.#words.buffer);
 
-  constructor(device: GPUDevice, memory: Memory, slices: number) {
-    this.#device = device;
+  constructor(memory: Allocator, slices: number) {
     this.#slices = slices;
-    const usage = GPUBufferUsage.UNIFORM | GPUBufferUsage.COPY_DST;
-    this.#buffer = memory.create('step', this.#words.byteLength, usage);
+    this.#buffer = memory.create('step', this.#words.byteLength, USAGE.UNIFORM | USAGE.COPY_DST);
   }
 
   /** Dims of all positions. */
@@ -70,7 +67,7 @@ export class StepUniforms {
   }
 
   /** Queues the upload. */
-  upload(): void {
-    this.#device.queue.writeBuffer(this.#buffer, 0, this.#words);
+  upload(queue: GPUQueue): void {
+    queue.writeBuffer(this.#buffer, 0, this.#words);
   }
 }
