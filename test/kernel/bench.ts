@@ -26,9 +26,9 @@ interface Surroundings {
 
 const SURROUNDINGS: readonly [Surroundings, Surroundings] = [
   // NaN; an exact grid, so that a thread left out shows.
-  { real: 0x7fc00000, whole: 0x1357, fold: (g) => (g % 3 === 0 ? 3 : g % 2 === 0 && g > 2 ? 2 : 1) },
+  { real: 0x7fc00000, whole: 1, fold: (g) => (g % 3 === 0 ? 3 : g % 2 === 0 && g > 2 ? 2 : 1) },
   // −12345.67; up to two workgroups too many, so that a thread too many shows.
-  { real: 0xc640e6ae, whole: 1, fold: (g) => Math.min(g, 3) },
+  { real: 0xc640e6ae, whole: 0x1357, fold: (g) => Math.min(g, 3) },
 ];
 
 /**

@@ -88,14 +88,14 @@ export function mutantsOf(file: string, source: string): Mutant[] {
         from,
         to,
         text: text.trim(),
-        source: lines.with(index, text).join('\n'),
+        source: bounded(lines.with(index, text)).join('\n'),
       };
     };
     const condition = /^\s*\/\/! if (!?)(?=[A-Z])/.exec(line);
     if (condition)
       return [put(condition[0], 0, condition[0].replace(/if !?/, condition[1] ? 'if ' : 'if !'))];
     if (FIXED.test(line)) return [];
-    // In the step of a loop only numbers change: a loop must still end.
+    // A loop must still end: in its step only addends change, and its condition keeps a bound of 0.
     const [step, body] = [LOOP, HEAD].map((pattern) => pattern.exec(line)?.[0].length ?? 0) as [
       number,
       number,
@@ -103,13 +103,22 @@ export function mutantsOf(file: string, source: string): Mutant[] {
     const out: Mutant[] = [];
     for (let at = 0; at < line.length; ) {
       const hit = tokenAt(line, at);
-      const frozen = at >= step && at < body && !/^[\dA-Z]/.test(hit.token);
+      const frozen =
+        at >= step && at < body
+          ? !/^[\dA-Z]/.test(hit.token) || /[*/]= \d+\) \{/.test(line)
+          : at < body && / > 0;/.test(line) && hit.token === '>';
       if (!frozen) for (const to of hit.replacements) out.push(put(hit.token, at, to));
       at += hit.token.length;
     }
     return out;
   });
 }
+
+/** A loop without a condition may lose its end with the change; here it ends after more rounds than any kernel makes. */
+const bounded = (lines: readonly string[]): string[] =>
+  lines.map((line) =>
+    line.replace(/^(\s*)loop \{$/, '$1var rounds_ = 0; loop { rounds_++; if (rounds_ > 9999) { break; }'),
+  );
 
 function tokenAt(line: string, at: number): { token: string; replacements: readonly string[] } {
   for (const [pattern, replace] of RULES) {

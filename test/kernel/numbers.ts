@@ -66,18 +66,18 @@ export function ragged(rng: Rng, n: number): Record<'starts' | 'ends' | 'positio
   return { starts, ends, positions: starts.map((start, i) => i - start) };
 }
 
-/** Adds up the slices of a partial gradient, in order. */
-export function addSlices(
-  partials: Float32Array,
-  slices: number,
-  stride: number,
-  count: number,
-): Float32Array {
-  const sum = new Float32Array(count);
-  for (let s = 0; s < slices; s++)
-    for (let i = 0; i < count; i++) sum[i] = sum[i]! + partials[s * stride + i]!;
-  return sum;
+/** Where a partial gradient stands: `slices` parts, one every `stride` elements. */
+export interface Slices {
+  slices: number;
+  stride: number;
 }
+
+/** The first `count` elements of each slice, one slice after another. */
+export const partsOf = (partials: Float32Array, { slices, stride }: Slices, count: number): Float32Array =>
+  Float32Array.from(
+    { length: slices * count },
+    (_, i) => partials[Math.floor(i / count) * stride + (i % count)]!,
+  );
 
 /** Rows of a slice, as the engine deals them. */
 export const chunkOf = (n: number, slices: number): number => Math.ceil(n / slices / 4) * 4;

@@ -9,7 +9,7 @@ import {
 } from '../../../src/gpu/matmul.ts';
 import { gelu, geluBackward } from '../../../src/policy/twin/gelu.ts';
 import * as twin from '../../../src/policy/twin/matmul.ts';
-import { addSlices, chunkOf, drawUntil, narrow, poison, reals, rms, widen } from '../numbers.ts';
+import { chunkOf, drawUntil, narrow, partsOf, poison, range, reals, rms, widen } from '../numbers.ts';
 import { BRIEF, type Check, COUNTS, FORWARD, GRADIENT, type KernelCase } from './case.ts';
 import { untouched } from './rows.ts';
 
@@ -106,16 +106,22 @@ const tn = (tiling: Tiling): KernelCase => ({
     for (const { m, k } of SIZES) {
       const slicing = { slices: 3, stride: Math.ceil((m * k) / 64) * 64 };
       const [a, b] = [reals(rng, n * m), reals(rng, n * k)];
-      const expected = new Float64Array(m * k);
-      twin.matmulTn(a, b, expected, { n, m, k });
+      const chunk = chunkOf(n, slicing.slices);
+      const expected = range(slicing.slices).flatMap((s) => {
+        const [from, to] = [s, s + 1].map((at) => Math.min(n, at * chunk)) as [number, number];
+        const part = new Float64Array(m * k);
+        const size = { n: to - from, m, k };
+        twin.matmulTn(a.subarray(from * m, to * m), b.subarray(from * k, to * k), part, size);
+        return [...part];
+      });
       // What stands in a row's excess columns must not matter.
-      const slots = [{ uniform: [n, chunkOf(n, slicing.slices), 0, 0] }, widen(a, n, m, Number.NaN), b];
+      const slots = [{ uniform: [n, chunk, 0, 0] }, widen(a, n, m, Number.NaN), b];
       const out = poison(slicing.stride * slicing.slices);
       const partials = (await bench.run(matmulTn({ m, k }, tiling, slicing), [...slots, out], { n }))[3]!;
       checks.push(
         {
-          name: `C ${m}×${k}`,
-          out: addSlices(partials, slicing.slices, slicing.stride, m * k),
+          name: `C ${m}×${k} by slices`,
+          out: partsOf(partials, slicing, m * k),
           reference: expected,
           bound: GRADIENT,
         },

@@ -21,7 +21,7 @@ const stepWords = (t: number, clip: number, options = OPTIONS, held = false): { 
 const sum = (slices: number, held: boolean): KernelCase => ({
   name: `grad_norm of ${slices} slices${held ? ', added to what is held' : ''}`,
   proves: ['grad_norm'],
-  counts: [64, 640, 64 * 101],
+  counts: [64, 640, 64 * 256],
   brief: [64, 640],
   async run(bench, n, rng) {
     const partials = reals(rng, n * slices);

@@ -1,7 +1,7 @@
 import { embedGather, embedScatter } from '../../../src/policy/twin/embed.ts';
 import { rmsNorm, rmsNormBackward } from '../../../src/policy/twin/norm.ts';
 import * as kernels from '../../../src/policy/webgpu/kernels.ts';
-import { addSlices, chunkOf, poison, range, reals, rms } from '../numbers.ts';
+import { chunkOf, partsOf, poison, range, reals, rms, type Slices } from '../numbers.ts';
 import { BRIEF, type Check, COUNTS, EXACT, FORWARD, GRADIENT, type KernelCase } from './case.ts';
 
 const WIDTHS = [4, 12, 64];
@@ -28,8 +28,11 @@ const scatter = (d: number): KernelCase => ({
   proves: ['embed_scatter'],
   ...rows,
   async run(bench, n, rng) {
-    const vocab = 11;
-    const tokens = Uint32Array.from({ length: n }, () => rng.int(vocab));
+    // Where there are rows enough every token occurs, so that the threads fill their workgroups.
+    const vocab = 64;
+    const tokens = Uint32Array.from(
+      rng.shuffle(range(n).map((i) => (n > vocab && i < vocab ? i : rng.int(vocab)))),
+    );
     const [dx, held] = [reals(rng, n * d), reals(rng, vocab * d)];
     const distinct = [...new Set(tokens)].sort((a, b) => a - b);
     const groups = distinct.map((token) => [...tokens.keys()].filter((i) => tokens[i] === token));
@@ -49,20 +52,32 @@ const norm = (d: number, scale: number): KernelCase => ({
   proves: ['rms_norm', 'rms_norm_backward', 'rms_norm_gain'],
   ...rows,
   async run(bench, n, rng) {
-    const slicing = { slices: 3, stride: 128 };
+    // Sixteen slices of 64 columns fill their workgroups.
+    const slicing = { slices: d === 64 ? 16 : 3, stride: 128 };
     const [x, gain, dy, held] = [
       reals(rng, n * d, scale),
       reals(rng, d),
       reals(rng, n * d),
       reals(rng, n * d, 1 / scale),
     ];
-    const [y, dx, dGain] = [new Float64Array(n * d), Float64Array.from(held), new Float64Array(d)];
+    const [y, dx] = [new Float64Array(n * d), Float64Array.from(held)];
     rmsNorm(x, gain, y, { n, d });
-    rmsNormBackward(x, gain, dy, dx, dGain, { n, d }, true);
+    rmsNormBackward(x, gain, dy, dx, new Float64Array(d), { n, d }, true);
+    const chunk = chunkOf(n, slicing.slices);
+    const dGains = range(slicing.slices).flatMap((s) => {
+      const [from, to] = [s, s + 1].map((at) => Math.min(n, at * chunk)) as [number, number];
+      const [own, dOwn] = [x, dy].map((all) => all.subarray(from * d, to * d)) as [
+        Float32Array,
+        Float32Array,
+      ];
+      const dGain = new Float64Array(d);
+      rmsNormBackward(own, gain, dOwn, new Float64Array(own.length), dGain, { n: to - from, d });
+      return [...dGain];
+    });
     const inverseRms = range(n).map(
       (row) => 1 / Math.sqrt(rms(x.subarray(row * d, row * d + d)) ** 2 + 1e-6),
     );
-    const dims = { uniform: [n, chunkOf(n, slicing.slices), 0, 0] };
+    const dims = { uniform: [n, chunk, 0, 0] };
     const forward = await bench.run(kernels.rmsNorm(d, 'n'), [dims, x, gain, poison(n * d), poison(n)], {
       n,
     });
@@ -78,12 +93,7 @@ const norm = (d: number, scale: number): KernelCase => ({
       { name: 'y', out: forward[3]!, reference: y, bound: FORWARD },
       { name: 'inverse', out: inverse, reference: inverseRms, bound: FORWARD },
       { name: 'dx', out: through[5]!, reference: dx, bound: GRADIENT },
-      {
-        name: 'dgain',
-        out: addSlices(partials, slicing.slices, slicing.stride, d),
-        reference: dGain,
-        bound: GRADIENT,
-      },
+      { name: 'dgain by slices', out: partsOf(partials, slicing, d), reference: dGains, bound: GRADIENT },
       untouched('between the slices of dgain', partials, slicing, d),
     ];
   },
@@ -93,7 +103,7 @@ const norm = (d: number, scale: number): KernelCase => ({
 export function untouched(
   name: string,
   partials: Float32Array,
-  { slices, stride }: { slices: number; stride: number },
+  { slices, stride }: Slices,
   count: number,
 ): Check {
   const written = range(slices).flatMap((s) =>
