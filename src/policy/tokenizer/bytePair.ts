@@ -190,7 +190,9 @@ export class BytePairTokenizer implements Tokenizer {
       // Ordinary text never becomes an added token on this way.
       if (whole !== undefined && !this.#added.has(whole)) return [whole];
     }
-    return this.#merger.merge(Array.from(bytes, (byte) => this.#byteId(byte)));
+    const ids = new Int32Array(bytes.length);
+    for (let i = 0; i < bytes.length; i++) ids[i] = this.#byteId(bytes[i]!);
+    return this.#merger.merge(ids);
   }
 
   #byteId(byte: number): number {

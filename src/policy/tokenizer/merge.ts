@@ -32,9 +32,9 @@ export class Merger {
   }
 
   /** @param ids one for each byte. @returns the ids after all merges. */
-  merge(ids: readonly number[]): number[] {
+  merge(ids: ArrayLike<number>): number[] {
     const n = ids.length;
-    if (n < 2) return [...ids];
+    if (n < 2) return Array.from(ids);
     if (n > this.#ids.length) {
       this.#ids = new Int32Array(2 * n);
       this.#next = new Int32Array(2 * n);

@@ -32,17 +32,25 @@ export function compilePattern(source: string, where: string): RegExp {
   return pattern ?? refuse(`${show(source)} is no pattern`, where, REMEDY);
 }
 
+/** Most parts of varying length, or choices, that may follow one another. Patterns in use have at most five. */
+const MOST_CHOICES = 8;
+
 /** A group that is open while the pattern is read. */
 interface Group {
-  /** It holds an alternative or a part of varying length, so that it can match one text in more than one way. */
-  varies: boolean;
+  /** Choices one after another in the alternative that is being read, and the most of those before it. */
+  choices: number;
+  most: number;
+  alternatives: boolean;
 }
 
+const newGroup = (): Group => ({ choices: 0, most: 0, alternatives: false });
+
 /**
- * Refuses what backtracking may need exponential time for: a repetition without end (or past 16) of a group that itself
- * repeats or has alternatives, as in `(a+)+` or `(a|ab)*`. What passes takes at most polynomial time in the length of
- * the text it is given, and `splitBlocks` bounds that length. Also refused: what the translation would change in
- * meaning (atomic groups, possessive repetition, `\G`), and references back.
+ * Refuses what backtracking may need exponential time for: repeating a group that itself repeats or has alternatives, as
+ * in `(a+)+` or `(a|ab)*` (it may only be left out, as in `(a|ab)?`), and more than 8 choices in a row, as in
+ * `a?a?a?…`. What passes takes at most polynomial time in the length of the text it is given, and `splitBlocks` bounds that
+ * length. Also refused: what the translation would change in meaning (atomic groups, possessive repetition, `\G`),
+ * and references back.
  * @throws LabError with the place in the pattern.
  */
 export function checkPattern(source: string, where: string): void {
@@ -50,7 +58,12 @@ export function checkPattern(source: string, where: string): void {
     refuse(`the pattern has ${source.length} characters, more than ${LONGEST_PATTERN}`, where, REMEDY);
   const deny = (what: string, at: number): never =>
     refuse(`${what}, at character ${at} of the pattern ${show(source.slice(at))}`, where, REMEDY);
-  const open: Group[] = [{ varies: false }];
+  const open: Group[] = [newGroup()];
+  const choose = (count: number, at: number) => {
+    const group = open.at(-1)!;
+    group.choices += count;
+    if (group.choices > MOST_CHOICES) deny(`more than ${MOST_CHOICES} choices in a row`, at);
+  };
   /** Whether the last atom varies; null where there is nothing to repeat. */
   let last: boolean | null = null;
   for (let i = 0; i < source.length; ) {
@@ -66,34 +79,38 @@ export function checkPattern(source: string, where: string): void {
       last = false;
     } else if (char === '(') {
       if (source.startsWith('(?>', i)) deny('an atomic group, which JavaScript has not', i);
-      open.push({ varies: false });
+      open.push(newGroup());
       i += /^\((?:\?(?:<?[=!]|[a-z-]*:|<\w+>)?)?/.exec(source.slice(i, i + 40))![0].length;
       last = null;
     } else if (char === ')') {
       if (open.length === 1) deny('a group is closed that was not opened', i);
-      last = open.pop()!.varies;
-      if (last) open.at(-1)!.varies = true;
+      const { choices, most, alternatives } = open.pop()!;
+      const inside = Math.max(choices, most) + Number(alternatives);
+      choose(inside, i);
+      last = inside > 0;
       i++;
     } else if (char === '|') {
-      open.at(-1)!.varies = true;
+      const group = open.at(-1)!;
+      group.most = Math.max(group.most, group.choices);
+      group.choices = 0;
+      group.alternatives = true;
       last = null;
       i++;
     } else {
-      const repeated = /^(?:[*+?]|\{(\d*)(,?)(\d*)\})/.exec(source.slice(i, i + 24));
-      if (!repeated || repeated[0] === '{,}' || repeated[0] === '{}' || last === null) {
+      const repeated = /^(?:[*+?]|\{(?:(\d+)|(\d*),(\d*))\})/.exec(source.slice(i, i + 24));
+      if (!repeated || repeated[0] === '{,}' || last === null) {
         last = false;
         i++;
         continue;
       }
-      const [text, least = '', comma, most = ''] = repeated;
-      const fixed = text.startsWith('{') && (comma === '' || least === most);
-      const highest =
-        text === '?' ? 1 : text.startsWith('{') ? Number((comma ? most : least) || Infinity) : Infinity;
-      if (last && highest > 16) deny('a repetition of what itself varies can take exponential time', i);
+      const [text, times, least, most] = repeated;
+      const fixed = times !== undefined || (text !== '{,}' && least !== undefined && least === most);
+      if (last && text !== '?' && Number(times ?? (most || Infinity)) > 1)
+        deny('a repetition of what itself varies can take exponential time', i);
       i += text.length;
       if (source[i] === '+') deny('a possessive or doubled repetition', i);
       if (source[i] === '?') i++;
-      if (!fixed) open.at(-1)!.varies = true;
+      if (!fixed) choose(1, i);
       last = last || !fixed;
     }
   }
