@@ -8,7 +8,7 @@ import { build, type PreviewServer, preview } from 'vite';
 export const CHROMIUM = process.env.CHROMIUM_PATH ?? '/usr/bin/chromium';
 export const hasChromium = existsSync(CHROMIUM);
 
-const FLAGS = [
+export const FLAGS = [
   '--no-sandbox',
   '--disable-background-networking',
   '--disable-component-update',
