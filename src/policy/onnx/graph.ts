@@ -3,6 +3,8 @@ import { ProtoWriter } from './protobuf.ts';
 /** Element types of TensorProto. */
 export const FLOAT = 1;
 export const INT64 = 7;
+export const BOOL = 9;
+export const FLOAT16 = 10;
 
 /** Types of AttributeProto. */
 const ATTRIBUTE_INT = 2;
@@ -72,7 +74,7 @@ export class OnnxGraph {
   }
 
   /** The whole ModelProto. */
-  model(name: string, opset: number, metadata: Readonly<Record<string, string>>): Uint8Array {
+  model(name: string, opset: number, metadata: Readonly<Record<string, string>>): Uint8Array<ArrayBuffer> {
     const graph = new ProtoWriter();
     graph
       .append(this.#nodes)

@@ -1,105 +1,132 @@
-import * as ort from 'onnxruntime-web';
 import { describe, expect, it } from 'vitest';
-import { Rng } from '../../../src/base/rng.ts';
-import { pack } from '../../../src/policy/batch.ts';
-import type { Checkpoint } from '../../../src/policy/engine.ts';
 import { exportOnnx } from '../../../src/policy/onnx/export.ts';
-import { createCpuEngine } from '../../../src/policy/twin/engine.ts';
-import { randomCheckpoint, shape } from './checkpoints.ts';
+import { readOnnx } from '../../../src/policy/onnx/file.ts';
+import { openOnnxPolicy } from '../../../src/policy/onnx/policy.ts';
+import { checkStructure, declared } from '../onnx/check.ts';
+import {
+  batchOf,
+  LIMIT,
+  nameOf,
+  ort,
+  SHAPES,
+  sequences,
+  spread,
+  twinLogits,
+  worst,
+} from '../onnx/harness.ts';
+import { randomCheckpoint } from './checkpoints.ts';
 
-ort.env.wasm.numThreads = 1;
+const kinds = SHAPES.flatMap((shape) =>
+  [false, true].map((cache) => ({
+    name: `${nameOf(shape)}, ${cache ? 'with' : 'without'} cache`,
+    shape,
+    cache,
+  })),
+);
 
-const LIMIT = 1e-4;
-const lengths = [7, 1, 20, 12];
+describe.each(kinds)('the exported model ($name)', ({ shape, cache }) => {
+  const checkpoint = randomCheckpoint(1, shape);
 
-function sequences(seed: number): number[][] {
-  const rng = new Rng(seed);
-  return lengths.map((length) => Array.from({ length }, () => rng.int(shape.vocab)));
-}
+  it('is a sound graph with the names of the field', () => {
+    const bytes = exportOnnx(checkpoint, { cache });
+    expect(checkStructure(bytes)).toEqual([]);
+    const { inputs, outputs } = declared(readOnnx(bytes));
+    const past = [1, 'batch_size', shape.heads, 'past_sequence_length', shape.width / shape.heads];
+    const present = past.with(3, 'past_sequence_length + sequence_length');
+    const parts = Array.from({ length: shape.layers }, (_, l) => [`${l}.key`, `${l}.value`]).flat();
+    const slots = (name: string, dims: unknown) =>
+      Object.fromEntries(parts.map((part) => [`${name}.${part}`, dims]));
+    const columns = cache ? 'past_sequence_length + sequence_length' : 'sequence_length';
+    expect(inputs).toEqual({
+      input_ids: [7, 'batch_size', 'sequence_length'],
+      attention_mask: [7, 'batch_size', columns],
+      position_ids: [7, 'batch_size', 'sequence_length'],
+      ...(cache ? slots('past_key_values', past) : {}),
+    });
+    expect(outputs).toEqual({
+      logits: [1, 'batch_size', 'sequence_length', shape.vocab],
+      ...(cache ? slots('present', present) : {}),
+    });
+  });
 
-/** Logits of one sequence on the twins, [length, V]. */
-async function twinLogits(checkpoint: Checkpoint, tokens: number[]): Promise<Float32Array> {
-  const engine = createCpuEngine(checkpoint.shape);
-  engine.load(checkpoint);
-  return engine.logits(pack([{ tokens, weights: tokens.map(() => 0) }]));
-}
+  it('gives the twin’s logits on ragged lengths up to the context, several sequences at once', async () => {
+    const policy = await openOnnxPolicy(ort, exportOnnx(checkpoint, { cache }), 'wasm');
+    expect(policy.shape).toEqual(shape);
+    const batch = batchOf(sequences(1, shape));
+    const wanted = await twinLogits(checkpoint, batch);
+    expect(spread(wanted)).toBeGreaterThan(2);
+    expect(worst(await policy.logits(batch), wanted)).toBeLessThan(LIMIT);
+    await policy.destroy();
+  });
 
-const session = (bytes: Uint8Array) => ort.InferenceSession.create(bytes, { executionProviders: ['wasm'] });
-const ids = (rows: number[][]) =>
-  new ort.Tensor('int64', BigInt64Array.from(rows.flat(), BigInt), [
-    rows.length,
-    (rows[0] as number[]).length,
-  ]);
-const floats = (tensor: ort.Tensor | undefined) => tensor?.data as Float32Array;
-
-/** Largest difference; NaN where an entry is missing or is none. */
-function worst(a: Float32Array, b: Float32Array): number {
-  if (a.length !== b.length) return Number.NaN;
-  return a.reduce((most, x, i) => Math.max(most, Math.abs(x - (b[i] as number))), 0);
-}
-
-describe('the exported model', () => {
-  it.each([1, 2])('gives the twin’s logits on ragged lengths padded to one batch, seed %d', async (seed) => {
-    const checkpoint = randomCheckpoint(seed);
-    const model = await session(exportOnnx(checkpoint));
-    expect(model.inputNames).toEqual(['input_ids']);
-    expect(model.outputNames).toEqual(['logits']);
-    const rows = sequences(seed);
-    const padded = rows.map((row) => [...row, ...new Array<number>(20 - row.length).fill(3)]);
-    const { logits } = await model.run({ input_ids: ids(padded) });
-    expect(logits?.dims).toEqual([4, 20, shape.vocab]);
-    for (const [r, row] of rows.entries()) {
-      const mine = floats(logits).slice(r * 20 * 13, (r * 20 + row.length) * 13);
-      const wanted = await twinLogits(checkpoint, row);
+  it('does not look at padding, on whichever side it stands', async () => {
+    const session = await ort.InferenceSession.create(exportOnnx(checkpoint, { cache }));
+    const tokens = sequences(2, shape)[3] as number[];
+    const wanted = await twinLogits(checkpoint, batchOf([tokens]));
+    const pad = 5;
+    for (const left of [0, pad]) {
+      const columns = Array.from({ length: tokens.length + pad }, (_, i) => i - left);
+      const inside = columns.map((i) => (i >= 0 && i < tokens.length ? i : -1));
+      const ints = (values: number[]) =>
+        new ort.Tensor('int64', BigInt64Array.from(values, BigInt), [1, values.length]);
+      const empty = () =>
+        new ort.Tensor('float32', new Float32Array(0), [1, shape.heads, 0, shape.width / shape.heads]);
+      const { logits } = await session.run({
+        ...Object.fromEntries(session.inputNames.filter((n) => /^past/.test(n)).map((n) => [n, empty()])),
+        input_ids: ints(inside.map((i) => (i < 0 ? 3 : tokens[i]!))),
+        attention_mask: ints(inside.map((i) => (i < 0 ? 0 : 1))),
+        position_ids: ints(inside.map((i) => Math.max(0, i))),
+      });
+      const mine = (logits?.data as Float32Array).slice(
+        left * shape.vocab,
+        (left + tokens.length) * shape.vocab,
+      );
       expect(worst(mine, wanted)).toBeLessThan(LIMIT);
-      expect(Math.max(...wanted)).toBeGreaterThan(1);
     }
-    await model.release();
+    await session.release();
+  });
+});
+
+describe('the file', () => {
+  const shape = SHAPES[1]!;
+  const checkpoint = randomCheckpoint(6, shape);
+  const words = Array.from({ length: shape.vocab }, (_, i) => `word ${i} ✓`);
+
+  it('carries shape, step, tokenizer and words', () => {
+    const file = readOnnx(
+      exportOnnx(checkpoint, { tokenizer: { identity: 'words:1234', size: 29 }, vocabulary: words }),
+    );
+    expect(Object.fromEntries(file.metadata)).toEqual({
+      format: 'rollout-lab-policy-1',
+      shape: JSON.stringify(shape),
+      step: '1234',
+      tokenizer: 'words:1234',
+      vocabulary: JSON.stringify(words),
+    });
+    expect([...file.opsets]).toEqual([['', 17]]);
   });
 
-  it('takes any sequence length without padding', async () => {
-    const checkpoint = randomCheckpoint(3);
-    const model = await session(exportOnnx(checkpoint));
-    for (const row of sequences(3)) {
-      const { logits } = await model.run({ input_ids: ids([row]) });
-      expect(worst(floats(logits), await twinLogits(checkpoint, row))).toBeLessThan(LIMIT);
-    }
-    await model.release();
+  it('holds the weights bit for bit under the names of the layout', () => {
+    const { weights } = readOnnx(exportOnnx(checkpoint));
+    const embed = weights.find(({ name }) => name === 'embed');
+    expect(embed?.dims).toEqual([shape.vocab, shape.width]);
+    const raw = embed?.raw as Uint8Array;
+    expect(Buffer.from(raw)).toEqual(Buffer.from(checkpoint.parameters.buffer, 0, raw.length));
   });
 
-  it('continues from its cache, one token or several at a time, from an empty past', async () => {
-    const checkpoint = randomCheckpoint(4);
-    const model = await session(exportOnnx(checkpoint, { cache: true }));
-    const tokens = sequences(4)[2] as number[];
-    const wanted = await twinLogits(checkpoint, tokens);
-    const empty = () => new ort.Tensor('float32', new Float32Array(0), [1, shape.heads, 0, 8]);
-    let past: Record<string, ort.Tensor> = {};
-    for (let l = 0; l < shape.layers; l++)
-      past = { ...past, [`past_key_${l}`]: empty(), [`past_value_${l}`]: empty() };
-    let at = 0;
-    for (const length of [5, 1, 1, 6, 7]) {
-      const out = await model.run({ input_ids: ids([tokens.slice(at, at + length)]), ...past });
-      const mine = wanted.slice(at * 13, (at + length) * 13);
-      expect(worst(floats(out.logits), mine)).toBeLessThan(LIMIT);
-      at += length;
-      expect(out.present_key_0?.dims).toEqual([1, shape.heads, at, 8]);
-      for (const name of Object.keys(past)) past[name] = out[name.replace('past', 'present')] as ort.Tensor;
-    }
-    expect(at).toBe(20);
-    await model.release();
+  it('is not made of a checkpoint that is not finite, or with words for another vocabulary', () => {
+    const broken = { ...checkpoint, parameters: checkpoint.parameters.slice() };
+    broken.parameters[0] = Number.NaN;
+    expect(() => exportOnnx(broken)).toThrow(/entry 0 is NaN/);
+    expect(() => exportOnnx(checkpoint, { vocabulary: words.slice(1) })).toThrow(
+      /28 token ids for a policy of 29/,
+    );
   });
 
-  it('refuses a sequence longer than the context', async () => {
-    const model = await session(exportOnnx(randomCheckpoint(5)));
-    await expect(model.run({ input_ids: ids([new Array<number>(21).fill(1)]) })).rejects.toThrow();
-    await model.release();
-  });
-
-  it('carries shape and step, and is not made from a checkpoint that is not finite', () => {
-    const checkpoint = randomCheckpoint(6);
-    const text = new TextDecoder('latin1').decode(exportOnnx(checkpoint));
-    expect(text).toContain(JSON.stringify(shape));
-    checkpoint.parameters[0] = Number.NaN;
-    expect(() => exportOnnx(checkpoint)).toThrow(/entry 0 is NaN/);
+  it('is refused where it is cut anywhere, or is something else', () => {
+    const bytes = exportOnnx(checkpoint);
+    for (let end = 0; end < bytes.length; end += Math.ceil(bytes.length / 40))
+      expect(() => readOnnx(bytes.subarray(0, end)), `cut at ${end}`).toThrow(/no ONNX model/);
+    expect(() => readOnnx(new TextEncoder().encode('<html>not found</html>'))).toThrow(/no ONNX model/);
   });
 });
