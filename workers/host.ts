@@ -1,16 +1,3 @@
-import { type FailureKind, LabError } from '../src/base/errors.ts';
-
-/** An error as it crosses between threads: a structured clone would lose where it happened and the remedy. */
-export interface CarriedError {
-  lab: boolean;
-  message: string;
-  where: string;
-  remedy: string;
-  kind: FailureKind | null;
-}
-
-export type Outcome<T> = { ok: true; value: T } | { ok: false; error: CarriedError };
-
 /** What one pull brings: the next items in order, and whether they were the last. */
 export interface Batch<T> {
   items: T[];
@@ -21,33 +8,6 @@ export interface Batch<T> {
 const BATCH_MILLISECONDS = 24;
 /** Items after which a batch is sent, so that receiving one never takes a frame. */
 const BATCH_ITEMS = 64;
-
-/** Runs `work` and turns what it throws into data. */
-export async function carry<T>(work: () => T | Promise<T>): Promise<Outcome<T>> {
-  try {
-    return { ok: true, value: await work() };
-  } catch (cause) {
-    const error = cause instanceof Error ? cause : new Error(String(cause));
-    const lab = error instanceof LabError ? error : null;
-    return {
-      ok: false,
-      error: {
-        lab: lab !== null,
-        message: error.message,
-        where: lab?.where ?? '',
-        remedy: lab?.remedy ?? '',
-        kind: lab?.kind ?? null,
-      },
-    };
-  }
-}
-
-/** The value, or the error that was thrown on the other side. */
-export function unwrap<T>(outcome: Outcome<T>): T {
-  if (outcome.ok) return outcome.value;
-  const { lab, message, where, remedy, kind } = outcome.error;
-  throw lab ? new LabError(message, { where, remedy, kind }) : new Error(message);
-}
 
 /**
  * Streams that another thread pulls: open → next … next → close. Nothing runs between two pulls, so that a caller who

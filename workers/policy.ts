@@ -1,10 +1,11 @@
 import * as Comlink from 'comlink';
 import { localServices } from '../src/lab/local.ts';
+import { carry } from '../src/lab/outcome.ts';
 import { methods } from '../src/methods/index.ts';
 import type { LearnResume, RunSpec, TaskSplit } from '../src/methods/method.ts';
 import type { Task } from '../src/task/model.ts';
 import { failed, openPolicy, probeDevice } from './engine.ts';
-import { carry, ownedBuffers, StreamHost } from './host.ts';
+import { ownedBuffers, StreamHost } from './host.ts';
 
 /** Worker `policy`: owns the device; trains, samples, evaluates. */
 const services = localServices(methods, { openPolicy, failed, clock: () => performance.now() });

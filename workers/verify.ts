@@ -1,8 +1,8 @@
 import * as Comlink from 'comlink';
 import { localServices } from '../src/lab/local.ts';
+import { carry } from '../src/lab/outcome.ts';
 import { methods } from '../src/methods/index.ts';
 import type { Task } from '../src/task/model.ts';
-import { carry } from './host.ts';
 
 /** Worker `verify`: the replay gate. The page runs several of them. */
 const services = localServices(methods, {

@@ -1,11 +1,12 @@
 import * as Comlink from 'comlink';
 import { readCheckpoint, writeCheckpoint } from '../src/lab/checkpointFile.ts';
 import { localServices } from '../src/lab/local.ts';
+import { carry } from '../src/lab/outcome.ts';
 import { methods } from '../src/methods/index.ts';
 import type { RunSpec } from '../src/methods/method.ts';
 import type { TrainingCheckpoint } from '../src/policy/training.ts';
 import type { ToolGraph } from '../src/task/model.ts';
-import { carry, ownedBuffers, StreamHost } from './host.ts';
+import { ownedBuffers, StreamHost } from './host.ts';
 import { keepTraces, keptFiles } from './kept.ts';
 import { layoutGraph } from './layout.ts';
 import { readRecording } from './recording.ts';

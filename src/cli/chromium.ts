@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { JSHandle } from 'playwright';
+import type { Browser, JSHandle, Page } from 'playwright';
 import { LabError } from '../base/errors.ts';
+import { type Outcome, unwrap } from '../lab/outcome.ts';
 import type { Services } from '../lab/services.ts';
 import type { LearnEvent } from '../methods/method.ts';
 
@@ -43,30 +44,27 @@ export async function openChromium(): Promise<ChromiumPage> {
     logLevel: 'silent',
     preview: { host: 'localhost', port: 0, open: false },
   });
-  const { chromium } = await import('playwright');
-  const browser = await chromium.launch({ executablePath, args: FLAGS });
+  const address = server.resolvedUrls?.local[0] ?? 'http://localhost:4173/';
+  let opened: Promise<Opened> | null = null;
+  const current = async (): Promise<Page> => {
+    opened ??= openPage(executablePath, address);
+    const opening = opened;
+    const { browser, page } = await opening;
+    if (browser.isConnected() && !page.isClosed()) return page;
+    // A browser that crashed is replaced by another.
+    await browser.close().catch(() => undefined);
+    if (opened === opening) opened = openPage(executablePath, address);
+    return (await opened!).page;
+  };
   const close = async () => {
-    await browser.close();
+    await opened?.then(({ browser }) => browser.close()).catch(() => undefined);
     await server.close();
   };
   try {
-    const page = await browser.newPage();
-    await page.goto(server.resolvedUrls?.local[0] ?? 'http://localhost:4173/');
-    await page.waitForFunction(() => globalThis.rolloutLab !== undefined);
+    await current();
     return {
       close,
-      learn: (spec, tasks, resume) =>
-        pull(
-          page.evaluateHandle(
-            // Typed as unknown on the way: the recursive JSON types are too deep for Playwright's own.
-            (input: unknown) => {
-              const events = globalThis.rolloutLab?.learn(...(input as Parameters<Services['learn']>));
-              if (!events) throw new Error('the page is gone');
-              return events[Symbol.asyncIterator]();
-            },
-            [spec, tasks, resume] as unknown,
-          ),
-        ),
+      learn: (...input) => pull(current, input),
     };
   } catch (error) {
     await close();
@@ -74,17 +72,77 @@ export async function openChromium(): Promise<ChromiumPage> {
   }
 }
 
-/** Events of an iterator that lives in the page, one evaluation each. */
-async function* pull(opening: Promise<JSHandle<AsyncIterator<LearnEvent>>>): AsyncGenerator<LearnEvent> {
-  const iterator = await opening;
+interface Opened {
+  browser: Browser;
+  page: Page;
+}
+
+async function openPage(executablePath: string, address: string): Promise<Opened> {
+  const { chromium } = await import('playwright');
+  const browser = await chromium.launch({ executablePath, args: FLAGS });
   try {
+    const page = await browser.newPage();
+    // A crashed page answers nothing any more; closed, it refuses.
+    page.on('crash', () => void page.close().catch(() => undefined));
+    await page.goto(address);
+    await page.waitForFunction(() => globalThis.rolloutLab !== undefined);
+    return { browser, page };
+  } catch (error) {
+    await browser.close();
+    throw error;
+  }
+}
+
+type Next = Outcome<IteratorResult<LearnEvent, undefined>>;
+
+/**
+ * Events of an iterator that lives in the page, one evaluation each.
+ * @throws the page's own errors; LabError of kind "worker lost" where the page or its browser is gone.
+ */
+async function* pull(
+  current: () => Promise<Page>,
+  input: Parameters<Services['learn']>,
+): AsyncGenerator<LearnEvent> {
+  const page = await current();
+  let iterator: JSHandle<AsyncIterator<LearnEvent>> | undefined;
+  try {
+    iterator = await page.evaluateHandle(
+      // Typed as unknown on the way: the recursive JSON types are too deep for Playwright's own.
+      (all: unknown) => {
+        const events = globalThis.rolloutLab?.learn(...(all as Parameters<Services['learn']>));
+        if (!events) throw new Error('the page is gone');
+        return events[Symbol.asyncIterator]();
+      },
+      input as unknown,
+    );
     for (;;) {
-      const { done, value } = await iterator.evaluate((source) => source.next());
+      const { done, value } = unwrap(await next(iterator));
       if (done) return;
       yield value;
     }
+  } catch (cause) {
+    if (cause instanceof LabError || !page.isClosed()) throw cause;
+    throw new LabError('the browser that trains broke down', {
+      where: '--gpu chromium',
+      remedy: 'run again with --resume, or with --gpu none',
+      kind: 'worker lost',
+      cause,
+    });
   } finally {
-    await iterator.evaluate((source) => source.return?.()).catch(() => undefined);
-    await iterator.dispose();
+    await iterator?.evaluate((source) => source.return?.()).catch(() => undefined);
+    await iterator?.dispose().catch(() => undefined);
   }
 }
+
+/** Errors come as data: Playwright keeps of a thrown one only its message. */
+const next = (iterator: JSHandle<AsyncIterator<LearnEvent>>): Promise<Next> =>
+  iterator.evaluate(async (source): Promise<Next> => {
+    try {
+      return { ok: true, value: (await source.next()) as IteratorResult<LearnEvent, undefined> };
+    } catch (cause) {
+      const error = cause as LabError;
+      const lab = error.name === 'LabError';
+      const [where, remedy, kind] = lab ? [error.where, error.remedy, error.kind] : ['', '', null];
+      return { ok: false, error: { lab, message: String(error.message ?? cause), where, remedy, kind } };
+    }
+  });

@@ -1,23 +1,17 @@
-import {
-  appendFileSync,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { LabError } from '../base/errors.ts';
 import { isObject } from '../base/json.ts';
 import type { RunResume } from '../lab/run.ts';
 import type { RunSummary } from '../lab/services.ts';
 import type { LearnResume, TaskSplit } from '../methods/method.ts';
-import type { Checkpoint, DeviceInfo } from '../policy/engine.ts';
+import type { DeviceInfo } from '../policy/engine.ts';
 import { exportOnnx } from '../policy/onnx/export.ts';
 import { readSafetensors, writeSafetensors } from '../policy/safetensors.ts';
+import type { TrainingCheckpoint } from '../policy/training.ts';
 import type { Task } from '../task/model.ts';
 import { taskSetHash } from '../task/synthesis/dataset.ts';
+import { flush, replaceFile } from './atomic.ts';
 
 /** What a folder remembers of an unfinished run. */
 interface State {
@@ -39,7 +33,10 @@ export interface SeedResult {
   device: DeviceInfo | null;
 }
 
-/** The folder of one seed's run. Every file is written whole beside its place and then swapped in. */
+/**
+ * The folder of one seed's run. Every file is written whole beside its place, forced to the disk and then swapped in, and
+ * `state.json` names a checkpoint only once it is there: whenever the process ends, the folder holds a run to go on with.
+ */
 export class RunFolder {
   readonly path: string;
   #state: State = { finished: [], arms: {}, rejected: 0, hash: '', current: null };
@@ -54,9 +51,7 @@ export class RunFolder {
   }
 
   write(name: string, content: string | Uint8Array): void {
-    const draft = this.file(`.${name}.tmp`);
-    writeFileSync(draft, content);
-    renameSync(draft, this.file(name));
+    replaceFile(this.path, name, content);
   }
 
   metric(row: MetricRow): void {
@@ -76,9 +71,11 @@ export class RunFolder {
   }
 
   /** Keeps the newest checkpoint of the arm under way, then lets the older one go. */
-  checkpoint(arm: string, checkpoint: Checkpoint): void {
+  checkpoint(arm: string, checkpoint: TrainingCheckpoint): void {
     const file = `checkpoint-${arm}-${checkpoint.step}.safetensors`;
     const old = this.#state.current?.file;
+    // The rows up to this step must outlive what resumes from it.
+    flush(this.file('metrics.jsonl'));
     this.write(file, writeSafetensors(checkpoint, { arm }));
     this.#state = { ...this.#state, current: { arm, step: checkpoint.step, file } };
     this.#saveState();
@@ -97,10 +94,10 @@ export class RunFolder {
       const checkpoint = readSafetensors(readFileSync(this.file(current.file)));
       this.write('policy.safetensors', writeSafetensors(checkpoint, { arm }));
       this.write('policy.onnx', exportOnnx(checkpoint));
-      rmSync(this.file(current.file), { force: true });
     }
     this.#state = { ...this.#state, finished: [...this.#state.finished, arm], current: null };
     this.#saveState();
+    if (current?.arm === arm) rmSync(this.file(current.file), { force: true });
   }
 
   finish(result: SeedResult): void {
@@ -118,6 +115,7 @@ export class RunFolder {
   resume(): RunResume | undefined {
     if (!existsSync(this.file('state.json')) || !existsSync(this.file('dataset.jsonl'))) return undefined;
     this.#state = reading(this.file('state.json'), readState);
+    this.#sweep();
     const { finished, arms, rejected, current, hash } = this.#state;
     const tasks = reading(this.file('dataset.jsonl'), (path) => readDataset(path, hash));
     const learn: LearnResume = { finished };
@@ -129,10 +127,20 @@ export class RunFolder {
     return { tasks, arms, rejected, learn };
   }
 
-  /** Drops rows that the resumed run will measure again. */
+  /** Removes what a process that was ended half way left behind: drafts, and checkpoints that the state does not name. */
+  #sweep(): void {
+    const named = this.#state.current?.file;
+    for (const name of readdirSync(this.path))
+      if (/^\..*\.tmp$/.test(name) || (/^checkpoint-.*\.safetensors$/.test(name) && name !== named))
+        rmSync(this.file(name), { force: true });
+  }
+
+  /** Drops rows that the resumed run will measure again, and a last one that was cut off. */
   #cutMetrics(finished: string[], current: State['current']): void {
     if (!existsSync(this.file('metrics.jsonl'))) return;
-    const kept = readFileSync(this.file('metrics.jsonl'), 'utf8')
+    const text = readFileSync(this.file('metrics.jsonl'), 'utf8');
+    const kept = text
+      .slice(0, text.lastIndexOf('\n') + 1)
       .split('\n')
       .filter((line) => {
         if (!line) return false;

@@ -1,6 +1,6 @@
 import * as Comlink from 'comlink';
 import type { DeviceProbe } from '../../workers/engine.ts';
-import { type Batch, type Outcome, unwrap } from '../../workers/host.ts';
+import type { Batch } from '../../workers/host.ts';
 import type { GraphLayout } from '../../workers/layout.ts';
 import type { PolicyApi } from '../../workers/policy.ts';
 import type { RecordingHead } from '../../workers/recording.ts';
@@ -8,6 +8,7 @@ import type { VerifyApi } from '../../workers/verify.ts';
 import type { WalkApi } from '../../workers/walk.ts';
 import { LabError } from '../base/errors.ts';
 import type { PortableCheckpoint } from '../lab/checkpointFile.ts';
+import { type Outcome, unwrap } from '../lab/outcome.ts';
 import type { MineEvent, RunEvent, Services, TraceSource } from '../lab/services.ts';
 import type { LearnEvent, LearnResume, PrepareEvent, RunSpec, TaskSplit } from '../methods/method.ts';
 import type { TrainingCheckpoint } from '../policy/training.ts';

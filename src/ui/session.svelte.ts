@@ -10,6 +10,7 @@ import { Draft } from './bench/draft.svelte.ts';
 import { pictureRoom } from './graph/geometry.ts';
 import { pickWalk, WalkPlayer } from './graph/walk-player.svelte.ts';
 import { away } from './run/away.ts';
+import { packCheckpoint, storeCheckpoint } from './run/checkpoints.ts';
 import { WorkClock } from './run/clock.ts';
 import { Frames } from './run/frames.ts';
 import { Gate } from './run/gate.ts';
@@ -211,23 +212,13 @@ export class Session {
   }
 
   /** The last checkpoint of a stored run as a `.safetensors` file; `null` where it has none. */
-  async exportCheckpoint({ id, arm }: RunRecord): Promise<Blob | null> {
-    const checkpoint = arm === null ? null : await this.#store.checkpoint(id, arm);
-    if (!checkpoint) return null;
-    const bytes = await this.#services.packCheckpoint(checkpoint);
-    return new Blob([bytes as Uint8Array<ArrayBuffer>], { type: 'application/octet-stream' });
+  exportCheckpoint(run: RunRecord): Promise<Blob | null> {
+    return packCheckpoint(this.#store, this.#services, run);
   }
 
   /** Stores the run that a checkpoint file belongs to, so that it can go on here. @throws LabError on a file that is none. */
   async importCheckpoint(file: Blob): Promise<void> {
-    const { spec, arm, checkpoint } = await this.#services.unpackCheckpoint(file);
-    const { method, preset, config, arms, seed } = spec;
-    if (method !== this.method.id)
-      throw new LabError(`The checkpoint belongs to another experiment: ${method}`, {
-        remedy: 'Open that experiment and load it there.',
-      });
-    const { id } = await this.#store.createRun({ method, preset, config, arms, seed, status: 'stopped' });
-    await this.#store.saveCheckpoint(id, arm, checkpoint);
+    await storeCheckpoint(this.#store, this.#services, this.method.id, file);
     await this.refreshRuns();
   }
 

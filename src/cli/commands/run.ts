@@ -2,10 +2,12 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { LabError } from '../../base/errors.ts';
 import type { Json } from '../../base/json.ts';
+import { readCheckpoint } from '../../lab/checkpointFile.ts';
 import { checkSpec } from '../../lab/config.ts';
+import { planRun } from '../../lab/memory.ts';
 import { runExperiment } from '../../lab/run.ts';
 import { methods } from '../../methods/index.ts';
-import type { Method, RunSpec } from '../../methods/method.ts';
+import type { LearnResume, Method, RunSpec } from '../../methods/method.ts';
 import { type Backend, GPU_OPTION, openBackend } from '../backend.ts';
 import type { Command } from '../command.ts';
 import { Recording } from '../recording.ts';
@@ -28,7 +30,11 @@ export const run: Command = {
       ...SPEC_OPTIONS,
       GPU_OPTION,
       { name: 'out', value: 'DIR', help: 'folder of the run (default runs/METHOD-PRESET-DATE)' },
-      { name: 'resume', value: 'DIR', help: 'go on with an interrupted run' },
+      {
+        name: 'resume',
+        value: 'DIR|FILE',
+        help: 'go on with an interrupted run: its folder, or a checkpoint (.safetensors) from elsewhere',
+      },
       {
         name: 'record',
         value: 'F.json',
@@ -37,13 +43,15 @@ export const run: Command = {
     ],
   },
   async run(input, terminal) {
-    const { method, specs, folder } = choose(input);
+    const { method, specs, folder, from } = choose(input);
     const began = performance.now();
     const startedAt = new Date().toISOString();
     const backend = await openBackend(input.get('gpu'), (line) => terminal.say(line));
     terminal.say(
       `${method.title}, preset ${specs[0]?.preset}, seeds ${specs.map((spec) => spec.seed).join(', ')} → ${folder}`,
     );
+    const memory = specs[0] ? await planRun(method, specs[0]) : null;
+    if (memory) terminal.say(memory.text);
     const stop = stopOnSignal(terminal);
     try {
       const record = input.get('record');
@@ -51,6 +59,7 @@ export const run: Command = {
         method,
         specs,
         folder,
+        from,
         backend,
         terminal,
         signal: stop.signal,
@@ -63,7 +72,11 @@ export const run: Command = {
         return 1;
       }
       const arms = summarise(method, results);
-      const device = { gpu: backend.choice, ...results[0]?.device };
+      const device = {
+        gpu: backend.choice,
+        ...results[0]?.device,
+        ...(memory && { plannedBytes: memory.bytes }),
+      };
       const seconds = (performance.now() - began) / 1000;
       const folders = specs.map((spec) => seedFolder(folder, specs, spec));
       const files = await writeReport(folder, { method, specs, folders, results, arms, startedAt, seconds });
@@ -88,13 +101,40 @@ export const run: Command = {
 };
 
 /** What to run, and where: from the words given, or from the folder of an interrupted run. */
-function choose(input: Parsed): { method: Method; specs: RunSpec[]; folder: string } {
+function choose(input: Parsed): Choice {
   const resume = input.get('resume');
+  if (resume?.endsWith('.safetensors')) return startFrom(resume, input.get('out'));
   if (resume !== undefined) return { ...readConfig(resume), folder: resume };
   if (input.operands.length === 0) throw new UsageError('run needs a METHOD, or --resume DIR.');
   const { method, specs } = chooseSpecs(input);
+  return { method, specs, folder: beginFolder(method, specs, input.get('out')) };
+}
+
+interface Choice {
+  method: Method;
+  specs: RunSpec[];
+  folder: string;
+  /** A checkpoint from elsewhere that the run goes on from. */
+  from?: LearnResume;
+}
+
+/** A folder of its own for a run that goes on from a checkpoint made elsewhere. */
+function startFrom(path: string, out: string | undefined): Choice {
+  if (!existsSync(path)) throw new UsageError(`There is no file ${path}.`);
+  const { spec, arm, checkpoint } = readCheckpoint(readFileSync(path), methods);
+  const method = methods.find((one) => one.id === spec.method)!;
+  return {
+    method,
+    specs: [spec],
+    folder: beginFolder(method, [spec], out),
+    from: { finished: [], arm, checkpoint },
+  };
+}
+
+/** Makes the folder of a new run, with its configuration in it. @throws UsageError where it holds one already. */
+function beginFolder(method: Method, specs: readonly RunSpec[], out: string | undefined): string {
   const stamp = new Date().toISOString().slice(0, 19).replace(/[-:]/g, '').replace('T', '-');
-  const folder = input.get('out') ?? join('runs', `${method.id}-${specs[0]?.preset}-${stamp}`);
+  const folder = out ?? join('runs', `${method.id}-${specs[0]?.preset}-${stamp}`);
   if (existsSync(join(folder, 'config.json')))
     throw new UsageError(
       `${folder} already holds a run. Name another --out, or go on with --resume ${folder}.`,
@@ -103,7 +143,7 @@ function choose(input: Parsed): { method: Method; specs: RunSpec[]; folder: stri
   const { seed: _, ...common } = specs[0]!;
   const config = { version: 1, ...common, seeds: specs.map((spec) => spec.seed) };
   writeFileSync(join(folder, 'config.json'), `${JSON.stringify(config, null, 2)}\n`);
-  return { method, specs, folder };
+  return folder;
 }
 
 function readConfig(folder: string): { method: Method; specs: RunSpec[] } {
@@ -129,13 +169,14 @@ async function runSeeds(work: {
   method: Method;
   specs: RunSpec[];
   folder: string;
+  from: LearnResume | undefined;
   backend: Backend;
   terminal: Terminal;
   signal: AbortSignal;
   /** Where the stream of the first seed is written, if anywhere. */
   record: string | undefined;
 }): Promise<SeedResult[] | null> {
-  const { method, specs, folder, backend, terminal, signal, record } = work;
+  const { method, specs, folder, from, backend, terminal, signal, record } = work;
   const results: SeedResult[] = [];
   for (const [i, spec] of specs.entries()) {
     const place = new RunFolder(seedFolder(folder, specs, spec));
@@ -145,7 +186,8 @@ async function runSeeds(work: {
       continue;
     }
     const resume = place.resume();
-    const events = runExperiment(method, spec, backend.services, resume ? { resume } : {});
+    const start = resume ? { resume } : from ? { from } : {};
+    const events = runExperiment(method, spec, backend.services, start);
     const recording = record && i === 0 ? new Recording(spec) : null;
     const told = recording ? recording.tap(events) : events;
     const result = await recordRun(told, { spec, place, terminal, signal, many: specs.length > 1 });
