@@ -1,10 +1,11 @@
+import type { Episode } from '../learn/describe.ts';
 import type { Rate } from '../learn/rate.ts';
 import type { DeviceInfo, PolicyEngine, PolicyShape, StepStats } from '../policy/engine.ts';
 import type { TrainingCheckpoint } from '../policy/training.ts';
 import type { Task, ToolGraph, Verdict, WalkMove } from '../task/model.ts';
 import type { Trajectory } from '../trace/model.ts';
 
-export type { Rate };
+export type { Episode, Rate };
 
 /** A value of a control. Configurations are flat and plain, so that they travel in links and compare by key. */
 export type ConfigValue = number | string;
@@ -80,15 +81,6 @@ export type PrepareEvent =
   | { type: 'moves'; moves: WalkMove[] }
   | { type: 'tasks'; tasks: Task[] };
 
-/** One episode of the policy, to be read. */
-export interface Episode {
-  task: string;
-  text: string;
-  passed: boolean;
-  failures: string[];
-  turns: { tokens: string[]; action: string; observation: string }[];
-}
-
 /** What training and evaluation tell. */
 export type LearnEvent =
   | StageProgress
@@ -127,6 +119,15 @@ export interface LearnContext {
   resume?: LearnResume;
 }
 
+/** The policy that a run trains, as it is known before there are tasks. */
+export interface Student {
+  shape: PolicyShape;
+  /** Most tokens in a batch. */
+  capacity: number;
+  /** Rollouts decoded together. */
+  rollouts: number;
+}
+
 /** A published method, made runnable. Pages, charts, links, storage and headless runs all come from this. */
 export interface Method {
   id: string;
@@ -142,6 +143,8 @@ export interface Method {
   arms: Arm[];
   metrics: MetricSpec[];
   claims: ClaimSpec[];
+  /** The policy that a run of this configuration trains: what its memory is planned from. Absent where none is known before. */
+  student?(spec: RunSpec): Student;
   /** Makes candidate tasks (worker `walk`). `traces` replaces the bundled corpus where given. */
   prepare(spec: RunSpec, traces?: Iterable<Trajectory>): Generator<PrepareEvent>;
   /** The replay gate (worker `verify`). */

@@ -5,7 +5,7 @@ import type { Method } from '../method.ts';
 import { controls, presets, readSettings } from './controls.ts';
 import { explore } from './explore.ts';
 import lesson from './README.md?raw';
-import { learn } from './student.ts';
+import { expectedStudent, learn } from './student.ts';
 
 /** ToolSpace over the lab's `desk` world, from traces to a trained student. */
 export const toolspace: Method = {
@@ -69,5 +69,6 @@ export const toolspace: Method = {
   prepare: (spec, traces) => explore(desk, spec, traces),
   verify: (tasks) => tasks.map((task) => replay(task)),
   split: (spec, passed) => splitTasks(passed, readSettings(spec)),
+  student: (spec) => expectedStudent(desk, spec),
   learn: (spec, tasks, context) => learn(desk, spec, tasks, context),
 };

@@ -2,6 +2,7 @@ import { LabError } from '../../base/errors.ts';
 import { hashHex } from '../../base/hash.ts';
 import { Rng } from '../../base/rng.ts';
 import { demonstration } from '../../learn/demonstration.ts';
+import { describeEpisode } from '../../learn/describe.ts';
 import { wilson } from '../../learn/rate.ts';
 import { type EpisodeRecord, rollouts } from '../../learn/rollout.ts';
 import { ADAMW, type SftReport, sft } from '../../learn/sft.ts';
@@ -12,7 +13,7 @@ import type { TrainingCheckpoint, TrainingState } from '../../policy/training.ts
 import type { Task } from '../../task/model.ts';
 import { taskSetHash } from '../../task/synthesis/dataset.ts';
 import type { WorldDefinition } from '../../world/kit.ts';
-import type { Episode, LearnContext, LearnEvent, RunSpec, TaskSplit } from '../method.ts';
+import type { LearnContext, LearnEvent, RunSpec, Student, TaskSplit } from '../method.ts';
 import { readSettings, type Settings } from './controls.ts';
 
 /** The arm that is trained. */
@@ -179,7 +180,7 @@ async function* evaluate(exam: Exam, arm: string, step: number): AsyncGenerator<
       refused: calls > 0 ? refused / calls : 0,
       malformed: records.filter((record) => record.end === 'malformed').length / records.length,
     },
-    episodes: pickEpisodes(records).map((record) => describeEpisode(record, definition)),
+    episodes: pickEpisodes(records).map((record) => describeEpisode(record, definition.language)),
   };
 }
 
@@ -196,6 +197,22 @@ function studentShape(
     (most, task) => Math.max(most, demonstration(task, language).tokens.length),
     0,
   );
+  return shapeFor(settings, language, longest);
+}
+
+/** Tokens of a request, and of a call with its answer, at most: what desk's longest demonstrations come to. */
+const REQUEST_TOKENS = 32;
+const CALL_TOKENS = 10;
+
+/** The student before there are tasks: as if the longest demonstration had the most calls that a walk may make. */
+export function expectedStudent({ language }: WorldDefinition, spec: RunSpec): Student {
+  const settings = readSettings(spec);
+  const longest = REQUEST_TOKENS + CALL_TOKENS * settings.maxLength;
+  const shape = shapeFor(settings, language, longest);
+  return { shape, capacity: settings.tokens, rollouts: PARALLEL };
+}
+
+function shapeFor(settings: Settings, language: WorldDefinition['language'], longest: number): PolicyShape {
   return {
     vocab: language.vocabulary.length,
     width: settings.width,
@@ -210,24 +227,4 @@ function studentShape(
 function pickEpisodes(records: readonly EpisodeRecord[]): EpisodeRecord[] {
   const take = (passed: boolean) => records.filter((record) => record.verdict.passed === passed).slice(0, 2);
   return [...take(false), ...take(true)];
-}
-
-function describeEpisode(record: EpisodeRecord, { language }: WorldDefinition): Episode {
-  return {
-    task: record.task.id,
-    text: record.task.text,
-    passed: record.verdict.passed,
-    failures: record.verdict.failures,
-    turns: record.turns.map(({ tokens, action, malformed, observation }) => ({
-      tokens: tokens.map((id) => language.vocabulary[id] ?? '?'),
-      action: action ? describeAction(action) : `(${malformed})`,
-      observation: observation ? JSON.stringify(observation.ok ? observation.value : observation.error) : '',
-    })),
-  };
-}
-
-function describeAction(action: NonNullable<EpisodeRecord['turns'][number]['action']>): string {
-  if (action.kind === 'done')
-    return action.answers.length ? `done: ${JSON.stringify(action.answers)}` : 'done';
-  return `${action.tool} ${JSON.stringify(action.args)}`;
 }

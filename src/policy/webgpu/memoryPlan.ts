@@ -115,7 +115,12 @@ function remedy(plan: MemoryPlan, limits: MemoryLimits): string {
 }
 
 /** The largest of from, from + step, … below `to` that fits; 0 where none does. What fits, fits with less. */
-function largestFitting(from: number, to: number, step: number, suffices: (value: number) => boolean): number {
+function largestFitting(
+  from: number,
+  to: number,
+  step: number,
+  suffices: (value: number) => boolean,
+): number {
   let low = 0;
   let high = Math.ceil((to - from) / step);
   while (low < high) {

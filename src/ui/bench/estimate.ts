@@ -1,4 +1,6 @@
+import { LabError } from '../../base/errors.ts';
 import { describeDiff } from '../../lab/config.ts';
+import { planRun } from '../../lab/memory.ts';
 import type { Method, RunSpec } from '../../methods/method.ts';
 import type { RunRecord } from '../../store/model.ts';
 import { specOf } from '../run/keeper.ts';
@@ -25,4 +27,13 @@ export function estimate(method: Method, spec: RunSpec, runs: readonly RunRecord
   const took = duration(secondsOf(nearest) ?? 0);
   if (differing(nearest) === 0) return `About ${took}, as this configuration took here before.`;
   return `The nearest run here took ${took}; since then: ${describeDiff(method, specOf(nearest), { ...spec, seed: nearest.seed })}.`;
+}
+
+/** What a run will take of the graphics device; nothing where the method does not know, or the configuration has errors. */
+export async function memoryText(method: Method, spec: RunSpec): Promise<string> {
+  try {
+    return (await planRun(method, spec))?.text ?? '';
+  } catch (error) {
+    return error instanceof LabError ? `The student can't be built: ${error}` : '';
+  }
 }
