@@ -18,7 +18,9 @@ export const BYTE_CHARS: readonly string[] = (() => {
   });
 })();
 
-const BYTES = new Map(BYTE_CHARS.map((char, byte) => [char, byte]));
+/** Byte that each code below U+0200 stands for, −1 for none. */
+const BYTES = new Int16Array(0x200).fill(-1);
+for (const [byte, char] of BYTE_CHARS.entries()) BYTES[char.charCodeAt(0)] = byte;
 const encoder = new TextEncoder();
 
 /** UTF-8 of a text; U+FFFD for a lone surrogate. */
@@ -37,8 +39,8 @@ export function spellBytes(bytes: Uint8Array, from = 0, to = bytes.length): stri
 export function readSpelled(token: string): Uint8Array | null {
   const bytes = new Uint8Array(token.length);
   for (let i = 0; i < token.length; i++) {
-    const byte = BYTES.get(token[i]!);
-    if (byte === undefined) return null;
+    const byte = BYTES[token.charCodeAt(i)] ?? -1;
+    if (byte < 0) return null;
     bytes[i] = byte;
   }
   return bytes;

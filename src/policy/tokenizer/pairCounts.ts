@@ -32,18 +32,22 @@ export class PairCounts {
   /** Binary max-heap: numbers of pairs, and the counts that they were put in with. */
   readonly #heap: number[] = [];
   readonly #keys: number[] = [];
+  /** Pairs whose count has grown since they were put in. */
   readonly #grown = new Set<number>();
 
-  /** Takes `table.ids` over and writes into it. */
+  /** Takes `table.ids` over and writes into it; its pairs are counted by `count`. */
   constructor(table: WordTable) {
     this.#ids = table.ids;
     this.#starts = table.starts;
     this.#weights = table.weights;
     this.#lengths = table.starts.slice(1).map((end, w) => end - table.starts[w]!);
-    for (let w = 0; w < this.#lengths.length; w++)
+  }
+
+  /** Counts the pairs of words from … to − 1, or as many as there are. Every word is to be counted once, before any merge. */
+  count(from: number, to: number): void {
+    for (let w = from; w < Math.min(to, this.#lengths.length); w++)
       for (let i = this.#starts[w]! + 1; i < this.#starts[w + 1]!; i++)
         this.#add(this.#ids[i - 1]!, this.#ids[i]!, w);
-    this.#queueGrown();
   }
 
   /**
@@ -51,6 +55,7 @@ export class PairCounts {
    * @returns null where no pair occurs `least` times.
    */
   take(least: number): { left: number; right: number; count: number } | null {
+    this.#queueGrown();
     while (this.#heap.length > 0) {
       const key = this.#keys[0]!;
       const pair = this.#popHeap();
@@ -68,7 +73,6 @@ export class PairCounts {
     const words = this.#words[pair]!;
     this.#words[pair] = [];
     for (const w of words) this.#mergeIn(w, left, right, merged);
-    this.#queueGrown();
   }
 
   #mergeIn(w: number, left: number, right: number, merged: number): void {

@@ -5,6 +5,7 @@ import { BYTE_CHARS, readSpelled, utf8 } from './alphabet.ts';
 import type { BytePairSpec } from './bytePair.ts';
 import { BytePairTokenizer } from './bytePair.ts';
 import type { Merges } from './merge.ts';
+import { PairTable } from './pairs.ts';
 import { readDecoder, readFrame, readNormalForms, readSteps } from './readParts.ts';
 import { MOST_IDS, refuse, show } from './refuse.ts';
 
@@ -168,7 +169,7 @@ function readMerges(list: Json | undefined, ids: ReadonlyMap<string, number>): M
   const left = new Int32Array(list.length);
   const right = new Int32Array(list.length);
   const merged = new Int32Array(list.length);
-  const seen = new Map<number, number>();
+  const seen = new PairTable(list.length);
   for (const [rank, entry] of list.entries()) {
     const where = `model.merges[${rank}]`;
     const pair = typeof entry === 'string' ? entry.split(' ') : entry;
@@ -182,9 +183,9 @@ function readMerges(list: Json | undefined, ids: ReadonlyMap<string, number>): M
     right[rank] = idOf(b);
     merged[rank] = idOf(a + b);
     if (!readSpelled(a + b)) refuse(`${show(a + b)} spells no bytes`, where, NOT_BYTES);
-    const key = left[rank]! * MOST_IDS + right[rank]!;
-    if (seen.has(key)) refuse(`it stands at ${seen.get(key)} already`, where, DAMAGED);
-    seen.set(key, rank);
+    const before = seen.get(left[rank]!, right[rank]!);
+    if (before >= 0) refuse(`it stands at ${before} already`, where, DAMAGED);
+    seen.set(left[rank]!, right[rank]!, rank);
   }
   return { left, right, merged };
 }

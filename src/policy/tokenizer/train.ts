@@ -12,6 +12,7 @@ export const LARGEST_TRAINED = 32_768;
 const MOST_WORDS = 1 << 23;
 /** Longest word that pairs are counted in, in bytes; no token becomes longer. */
 const LONGEST_WORD = 256;
+const WORDS_A_REPORT = 1 << 14;
 const MERGES_A_REPORT = 64;
 
 export interface TrainOptions {
@@ -28,6 +29,7 @@ export interface TrainOptions {
 /** How far a training is. */
 export type TrainProgress =
   | { phase: 'reading'; texts: number; characters: number }
+  | { phase: 'counting'; words: number; of: number }
   | { phase: 'merging'; merges: number; of: number };
 
 /**
@@ -50,8 +52,7 @@ export function* trainBytePairs(
   const added = special.map(toAdded);
   const steps = [{ pattern, onlyMatches: false }];
   const words = yield* countWords(texts, pattern, added);
-  const pairs = new PairCounts(toTable(words, special.length));
-  words.clear();
+  const pairs = yield* countPairs(toTable(words, special.length));
 
   const ids = new Map(tokens.map((token, id) => [token, id]));
   const left: number[] = [];
@@ -145,6 +146,16 @@ function* countWords(
     }
   }
   return counts;
+}
+
+function* countPairs(table: WordTable): Generator<TrainProgress, PairCounts> {
+  const pairs = new PairCounts(table);
+  const of = table.weights.length;
+  for (let from = 0; from < of; from += WORDS_A_REPORT) {
+    pairs.count(from, from + WORDS_A_REPORT);
+    yield { phase: 'counting', words: Math.min(of, from + WORDS_A_REPORT), of };
+  }
+  return pairs;
 }
 
 /** Words as bytes, whose ids begin at `first`. Words of one byte hold no pair and are left out. */

@@ -109,6 +109,7 @@ describe('training byte pairs', () => {
     expect(reports).toEqual([
       { phase: 'reading', texts: 1, characters: 9 },
       { phase: 'reading', texts: 2, characters: 12 },
+      { phase: 'counting', words: 4, of: 4 },
       { phase: 'merging', merges: 2, of: 2 },
     ]);
   });
