@@ -100,8 +100,8 @@ const turned = (size: kernels.HeadSize, direction: 1 | -1): KernelCase => ({
   },
 });
 
-const cached = (size: kernels.HeadSize): KernelCase => ({
-  name: `attention over a cache, ${named(size)}`,
+const cached = (size: kernels.HeadSize, tiling: kernels.CacheTiling): KernelCase => ({
+  name: `attention over a cache, ${named(size)}, ${tiling.parts} of ${tiling.workgroup} threads a head`,
   proves: ['rotary', 'cached_attention'],
   ...rows,
   async run(bench, n, rng) {
@@ -131,7 +131,7 @@ const cached = (size: kernels.HeadSize): KernelCase => ({
       { n },
     );
     const out = await bench.run(
-      kernels.cachedAttention(size, context, 'n'),
+      kernels.cachedAttention(size, context, tiling, 'n'),
       [dims, stored[3]!, owner, positions, stored[5]!, stored[6]!, poison(n * d)],
       { n },
     );
@@ -148,5 +148,9 @@ const TILINGS = [true, false].map(kernels.attentionTilingFor);
 
 export const attentionCases: readonly KernelCase[] = [
   ...HEADS.flatMap((size) => TILINGS.map((tiling) => packed(size, tiling))),
-  ...HEADS.flatMap((size) => [turned(size, 1), turned(size, -1), cached(size)]),
+  ...HEADS.flatMap((size) => [
+    turned(size, 1),
+    turned(size, -1),
+    ...[true, false].map((software) => cached(size, kernels.cacheTilingFor(software, size))),
+  ]),
 ];

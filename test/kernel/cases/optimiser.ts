@@ -71,6 +71,7 @@ const summary = (parameters: number, clipped: boolean, held: boolean): KernelCas
       { name: 'loss', out: made.subarray(0, 1), reference: [loss], bound: FORWARD },
       { name: 'norm', out: made.subarray(1, 2), reference: [norm], bound: FORWARD },
       { name: 'scale', out: made.subarray(2, 3), reference: [clipped ? 0.3 : 1], bound: FORWARD },
+      { name: 'the fourth', out: made.subarray(3, 4), reference: [0], bound: EXACT },
       { name: 'ring', out: ring.subarray(4 * SLOT, 4 * SLOT + 4), reference: made, bound: EXACT },
       { name: 'places in the ring', out: kept, reference: range(4).map((i) => 4 * SLOT + i), bound: EXACT },
     ];
