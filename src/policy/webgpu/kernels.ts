@@ -182,13 +182,42 @@ export const stepSummary = (count: number): Kernel =>
 export const adamw = (count: number): Kernel =>
   kernel('adamw', adamwSource, { COUNT4: count / 4 }, () => count / 4);
 
+/** How attention over the cache is spread: threads of a row and head, invocations in a workgroup; powers of 2. */
+export interface CacheTiling {
+  parts: number;
+  workgroup: number;
+}
+
+/**
+ * Decoding has but one row a rollout, which leaves a GPU idle unless several threads share a row; a processor gains
+ * nothing by that. The parts of a workgroup meet in 8 KiB of its memory.
+ */
+export function cacheTilingFor(software: boolean, { headWidth }: HeadSize): CacheTiling {
+  if (software) return { parts: 1, workgroup: 64 };
+  const most = 2 ** Math.floor(Math.log2(2048 / headWidth));
+  const workgroup = Math.min(64, Math.max(4, most));
+  return { parts: workgroup / 4, workgroup };
+}
+
 /** Bindings: dims, qkv, rollouts, positions, keys, values, o. */
-export const cachedAttention = (size: HeadSize, context: number, rows: string): Kernel =>
+export const cachedAttention = (
+  size: HeadSize,
+  context: number,
+  { parts, workgroup }: CacheTiling,
+  rows: string,
+): Kernel =>
   kernel(
     'cached_attention',
     cachedAttentionSource,
-    { ...headConstants(size), CONTEXT: context },
-    (s) => s[rows]! * size.heads,
+    {
+      ...headConstants(size),
+      CONTEXT: context,
+      PARTS: parts,
+      PAIRS: workgroup / parts,
+      WORKGROUP: workgroup,
+      PARALLEL: parts > 1,
+    },
+    (s) => s[rows]! * size.heads * parts,
   );
 
 /** Threads that share a row of logits, a power of 2. */

@@ -77,7 +77,8 @@ export class WebGpuSampler implements Sampler {
       this.#memory.destroy();
       throw error;
     }
-    this.#stage = { ...host, buffers: this.#buffers, rollouts };
+    const { software } = device.report;
+    this.#stage = { ...host, software, buffers: this.#buffers, rollouts };
     this.#grammar = new GrammarBuffer(device.gpu, this.#memory);
     this.#plans = createSamplerPlans(device, this.#memory, this.#stage);
     // A kernel that does not compile shows at `turn`.

@@ -85,6 +85,8 @@ export function createSamplerBuffers(
 
 /** What the launches of a sampler bind. */
 export interface SamplerStage {
+  /** True where kernels run on the processor. */
+  software: boolean;
   shape: PolicyShape;
   tiling: Tiling;
   parameters: ParameterBuffers;
@@ -168,7 +170,8 @@ function mixLaunches(stage: SamplerStage, list: RowList, l: number): Launch[] {
   const { stream, middle, normed, inverse, qkv, o, before, activated, caches } = buffers;
   const { keys, values } = caches[l]!;
   const weights = (name: string): Binding => parameters.weights(`${l}.${name}`);
-  const attend = kernels.cachedAttention({ heads, headWidth: width / heads }, context, 'n');
+  const size = { heads, headWidth: width / heads };
+  const attend = kernels.cachedAttention(size, context, kernels.cacheTilingFor(stage.software, size), 'n');
   const out = matmulNt({ m: width, k: width }, tiling, 'residual', 'n');
   const down = matmulNt({ m: width, k: hidden }, tiling, 'residual', 'n');
   return [
@@ -201,13 +204,12 @@ function logitsLaunches({ shape, tiling, parameters, buffers }: SamplerStage): L
 export function createDrawPlan(
   device: LabDevice,
   memory: Allocator,
-  { shape, buffers, rollouts }: SamplerStage,
+  { software, shape, buffers, rollouts }: SamplerStage,
   nucleus: boolean,
   grammar: GPUBuffer | null,
 ): Promise<Plan> {
   const { logits, newest, turn, next, header, sampled, states } = buffers;
   const { dims, positions, tokens } = newest;
-  const { software } = device.report;
   const tiling = kernels.rowTilingFor(software, shape.vocab);
   const draw = kernels.sample(shape.vocab, rollouts, tiling, { nucleus, grammar: grammar !== null }, 'n');
   const rows = [dims, turn, logits, newest.rollouts, positions, next, header, sampled];
