@@ -23,6 +23,8 @@ interface Node {
 /** Finds added tokens in text: leftmost first, the longest of those that begin there. */
 export class AddedSplitter {
   readonly #root: Node = { token: null, next: new Map() };
+  /** 1 for each UTF-16 unit that a token begins with. */
+  readonly #first = new Uint8Array(1 << 16);
 
   /** @param spell how the token is looked for; its content where nothing is said. */
   constructor(tokens: Iterable<AddedToken>, spell: (content: string) => string = (content) => content) {
@@ -39,6 +41,7 @@ export class AddedSplitter {
         node = next;
       }
       node.token ??= token;
+      this.#first[content.charCodeAt(0)] = 1;
     }
   }
 
@@ -48,7 +51,7 @@ export class AddedSplitter {
     const sections: Section[] = [];
     let from = 0;
     for (let at = 0; at < text.length; ) {
-      const found = this.#longest(text, at);
+      const found = this.#first[text.charCodeAt(at)] ? this.#longest(text, at) : null;
       if (!found || (found.token.singleWord && touchesWord(text, at, found.end))) {
         at++;
         continue;

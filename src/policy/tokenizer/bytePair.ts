@@ -33,7 +33,9 @@ const LONGEST_KEPT = 64;
 
 /**
  * Byte-level byte-pair encoding (Radford et al. 2019, "Language Models are Unsupervised Multitask Learners", section 2.2). Text is
- * parted at added tokens, normalised, cut into pre-tokens, and each of these, as UTF-8, merged by rank.
+ * parted at added tokens, normalised, cut into pre-tokens, and each of these, as UTF-8, merged by rank. Encoding is the
+ * lab's own, as it must refuse damaged files, keep every byte, spell special tokens on demand only and be fast; the
+ * library of Hugging Face compiles the patterns and is what tests hold this against.
  */
 export class BytePairTokenizer implements Tokenizer {
   readonly kind = 'bytes';

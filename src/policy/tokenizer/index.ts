@@ -74,6 +74,8 @@ export function mapTokens(from: Tokenizer, to: Tokenizer): Int32Array {
   return Int32Array.from({ length: from.size }, (_, id) => {
     const token = from.token(id);
     const there = to.id(token) ?? -1;
-    return there >= 0 && from.special.has(token) === to.special.has(token) ? there : -1;
+    if (there < 0 || from.special.has(token) !== to.special.has(token)) return -1;
+    // An added token may be called what another vocabulary spells bytes with.
+    return from.decode([id]) === to.decode([there]) ? there : -1;
   });
 }

@@ -61,6 +61,20 @@ describe('loading a tokenizer.json', () => {
     expect([...mapTokens(tokenizer, other)].slice(255)).toEqual([255, 256, -1, -1]);
   });
 
+  it('maps no token to one of other bytes', () => {
+    const named = { added_tokens: [addedToken(259, 'Ġlow2', { special: false })] };
+    const bytes = bytePairFile([
+      ['Ġ', 'l'],
+      ['Ġl', 'o'],
+      ['Ġlo', 'w'],
+      ['Ġlow', '2'],
+    ]);
+    const [from, to] = [loadTokenizer({ ...LOW, ...named }), loadTokenizer(bytes)];
+    expect(from.decode([259])).toBe('Ġlow2');
+    expect(to.decode([259])).toBe(' low2');
+    expect([...mapTokens(from, to)].slice(256)).toEqual([-1, -1, 258, -1]);
+  });
+
   it('takes __proto__ for a token like any other', () => {
     const file = JSON.parse(
       JSON.stringify(LOW)

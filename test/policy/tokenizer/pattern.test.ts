@@ -32,6 +32,7 @@ describe('patterns of pre-tokenizers', () => {
     expect(matches('\\p{N}{1,3}', '1234567')).toEqual(['123', '456', '7']);
     expect(matches('\\s+(?!\\S)|\\s+', 'a   b')).toEqual(['  ', ' ']);
     expect(matches('[^\\s\\p{L}]+', '😀!a')).toEqual(['😀!']);
+    expect(matches(' ?[^(\\s|[.,!?…。，、।۔،])]+', 'one two, three')).toEqual(['one', ' two', ' three']);
     expect(matches('a{2}b', 'aab')).toEqual(['aab']);
     expect(matches('(?:ab){3}', 'ababab')).toEqual(['ababab']);
   });

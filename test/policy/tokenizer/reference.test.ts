@@ -212,7 +212,7 @@ describe.each(Object.entries(FILES))('a file like that of %s', (name, file) => {
   });
 
   it.skipIf(!HAS_DATA)('reads real traces as the library does', () => {
-    for (const text of realTexts(40_000)) agrees(text);
+    for (const text of realTexts(15_000)) agrees(text);
   });
 });
 
