@@ -58,7 +58,7 @@ export function planMemory(
       createSamplerBuffers(memory, shape, rollouts, slabOf(rollouts)),
     );
     const { tiling, parameters, turns } = built.stage;
-    const stage = { shape, tiling, parameters, turns, buffers, rollouts };
+    const stage = { software: false, shape, tiling, parameters, turns, buffers, rollouts };
     for (const list of Object.values(samplerLaunches(stage))) constantUniforms(memory, list);
   }
   const named = parts.reduce((sum, { bytes }) => sum + bytes, 0);
