@@ -36,6 +36,8 @@ export interface RolloutOptions {
   /** What may be said in a turn; anything where nothing is said. See `actionGrammar`. */
   grammar?: Grammar;
   seed: number;
+  /** Hears of each turn when the world has answered it; `at` is the place of its task in the group under way. */
+  heard?(turn: EpisodeTurn, at: number): void;
 }
 
 /** The grammar of a language's actions: under it, a turn of at most `longestAction` tokens is always an action. */
@@ -57,7 +59,7 @@ interface Live {
  * the finished episodes of each group of `parallel` tasks, in the order of `tasks`.
  */
 export async function* rollouts(
-  engine: PolicyEngine,
+  engine: Pick<PolicyEngine, 'shape' | 'sampler'>,
   definition: WorldDefinition,
   tasks: readonly Task[],
   options: RolloutOptions,
@@ -110,7 +112,9 @@ async function playGroup(
       ...(grammar === undefined ? {} : { grammar }),
     });
     live.forEach((one, r) => {
-      if (one.input) advance(one, sampled[r]!, definition);
+      if (!one.input) return;
+      advance(one, sampled[r]!, definition);
+      options.heard?.(one.record.turns.at(-1)!, r);
     });
   }
   return live.map(({ record }) => ({ ...record, verdict: judge(record) }));

@@ -77,7 +77,7 @@ describe.each(kinds)('the exported model ($name)', ({ shape, cache }) => {
         attention_mask: ints(inside.map((i) => (i < 0 ? 0 : 1))),
         position_ids: ints(inside.map((i) => Math.max(0, i))),
       });
-      const mine = (logits?.data as Float32Array).slice(
+      const mine = ((logits as ort.Tensor).data as Float32Array).slice(
         left * shape.vocab,
         (left + tokens.length) * shape.vocab,
       );
