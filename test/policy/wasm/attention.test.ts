@@ -13,6 +13,7 @@ const SHAPES = [
   [1, 2],
   [3, 6],
   [2, 16],
+  [1, 22],
 ] as const;
 
 describe('attention', () => {

@@ -47,7 +47,7 @@ export function storeKeyValue(
 /**
  * Attention of new rows over the cache, in which their own k and v stand already (`storeKeyValue`). For every head:
  * o_n = Σ_{j = 0}^{positions[n]} softmax_j(q_n·k_j / √Dh)·v_j with k, v of rollout rollouts[n].
- * qkv [N, 3D] (only q is read), rollouts [N], positions [N], scratch [C rounded up to 4] and 4 more → o [N, D].
+ * qkv [N, 3D] (only q is read), rollouts [N], positions [N], scratch [C rounded up to 4] → o [N, D].
  */
 export function decodeAttention(
   qkv: usize,
@@ -82,35 +82,78 @@ export function decodeAttention(
   }
 }
 
-/** q·k_j of positions 0 … seen − 1, four at a time. */
+/** q·k_j of positions 0 … seen − 1, four at a time, eight while there are as many: each number of q is read once for them. */
 function scores(q: usize, k: usize, to: usize, seen: i32, headWidth: i32): void {
   const end = q + <usize>headWidth * 4;
-  for (let j: i32 = 0; j < seen; j += 4) {
+  const group = <usize>headWidth * 16;
+  let j: i32 = 0;
+  for (; j + 4 < seen; j += 8) {
     let even = f32x4.splat(0);
-    let odd = f32x4.splat(0);
+    let odd = even;
+    let nextEven = even;
+    let nextOdd = even;
     // A head is of even width: its rotary pairs.
     for (let c = q; c < end; c += 8) {
-      even = f32x4.add(even, f32x4.mul(v128.load32_splat(c), v128.load(k)));
-      odd = f32x4.add(odd, f32x4.mul(v128.load32_splat(c, 4), v128.load(k, 16)));
+      const x = v128.load32_splat(c);
+      const y = v128.load32_splat(c, 4);
+      even = f32x4.add(even, f32x4.mul(x, v128.load(k)));
+      odd = f32x4.add(odd, f32x4.mul(y, v128.load(k, 16)));
+      nextEven = f32x4.add(nextEven, f32x4.mul(x, v128.load(k + group)));
+      nextOdd = f32x4.add(nextOdd, f32x4.mul(y, v128.load(k + group, 16)));
       k += 32;
     }
     v128.store(to, f32x4.add(even, odd));
-    to += 16;
+    v128.store(to, f32x4.add(nextEven, nextOdd), 16);
+    k += group;
+    to += 32;
   }
+  if (j >= seen) return;
+  let even = f32x4.splat(0);
+  let odd = even;
+  for (let c = q; c < end; c += 8) {
+    even = f32x4.add(even, f32x4.mul(v128.load32_splat(c), v128.load(k)));
+    odd = f32x4.add(odd, f32x4.mul(v128.load32_splat(c, 4), v128.load(k, 16)));
+    k += 32;
+  }
+  v128.store(to, f32x4.add(even, odd));
 }
 
-/** o = factor·Σ_j p_j·v_j, four components at a time; of the last four only those that the head has are stored. */
+/** o = factor·Σ_j p_j·v_j: sixteen components at a time while there are as many, then four. */
 function average(p: usize, v: usize, o: usize, seen: i32, headWidth: i32, factor: f32): void {
   const row = <usize>((headWidth + 3) & ~3) * 4;
-  for (let c: i32 = 0; c < headWidth; c += 4) {
+  const scale = f32x4.splat(factor);
+  let c: i32 = 0;
+  for (; c + 16 <= headWidth; c += 16) {
+    let s0 = f32x4.splat(0);
+    let s1 = s0;
+    let s2 = s0;
+    let s3 = s0;
+    let from = v + <usize>c * 4;
+    const end = p + <usize>seen * 4;
+    for (let at = p; at < end; at += 4) {
+      const x = v128.load32_splat(at);
+      s0 = f32x4.add(s0, f32x4.mul(x, v128.load(from)));
+      s1 = f32x4.add(s1, f32x4.mul(x, v128.load(from, 16)));
+      s2 = f32x4.add(s2, f32x4.mul(x, v128.load(from, 32)));
+      s3 = f32x4.add(s3, f32x4.mul(x, v128.load(from, 48)));
+      from += row;
+    }
+    const to = o + <usize>c * 4;
+    v128.store(to, f32x4.mul(s0, scale));
+    v128.store(to, f32x4.mul(s1, scale), 16);
+    v128.store(to, f32x4.mul(s2, scale), 32);
+    v128.store(to, f32x4.mul(s3, scale), 48);
+  }
+  for (; c < headWidth; c += 4) {
     let sum = f32x4.splat(0);
     let from = v + <usize>c * 4;
     for (let j: i32 = 0; j < seen; j++) {
       sum = f32x4.add(sum, f32x4.mul(v128.load32_splat(p + <usize>j * 4), v128.load(from)));
       from += row;
     }
-    sum = f32x4.mul(sum, f32x4.splat(factor));
+    sum = f32x4.mul(sum, scale);
     const to = o + <usize>c * 4;
+    // Of the last four components only those that the head has are stored.
     if (headWidth - c >= 4) v128.store(to, sum);
     else {
       store<f32>(to, f32x4.extract_lane(sum, 0));
