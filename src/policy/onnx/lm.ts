@@ -148,10 +148,11 @@ export class OnnxLm {
   }
 }
 
-/** The first line of what a runtime says. */
+/** What a runtime says, without the places in its own source that stand before it. */
 function reason(cause: unknown): string {
   const text = cause instanceof Error ? cause.message : String(cause);
-  return text.split('\n')[0]?.slice(0, 300) ?? '';
+  const [first = ''] = text.replace(/^.*?ERROR_MESSAGE: /s, '').split('\n');
+  return first.replace(/^\/\S+:\d+ [^)]*\) (const )?/, '').slice(0, 300);
 }
 
 async function asFloats(tensor: ort.Tensor): Promise<Float32Array> {
