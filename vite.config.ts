@@ -16,6 +16,8 @@ export default defineConfig({
   base: './',
   plugins: [svelte(), wasmKernels(), openInDevelopment],
   worker: { format: 'es', plugins: () => [wasmKernels()] },
+  // TensorFlow.js leaves the gradients out of its build for Node; its modules have them.
+  ssr: { noExternal: [/^@tensorflow\//] },
   build: { target: 'es2023', assetsInlineLimit: 0, chunkSizeWarningLimit: 900 },
   test: {
     include: ['test/**/*.test.ts'],
@@ -23,5 +25,6 @@ export default defineConfig({
     testTimeout: 60_000,
     fileParallelism: true,
     maxWorkers: 2,
+    server: { deps: { inline: [/@tensorflow\//] } },
   },
 });

@@ -46,3 +46,60 @@ export async function measureMatrixRate(
     memory.destroy();
   }
 }
+
+/** Copies vec4 by vec4; a thread moves four of them, a grid apart, so that neighbours stay neighbours. */
+const COPY = `
+@group(0) @binding(0) var<storage, read> a: array<vec4f>;
+@group(0) @binding(1) var<storage, read_write> b: array<vec4f>;
+@compute @workgroup_size(64)
+fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) grid: vec3u) {
+  let stride = grid.x * 64u;
+  let at = id.x;
+  b[at] = a[at];
+  b[at + stride] = a[at + stride];
+  b[at + 2u * stride] = a[at + 2u * stride];
+  b[at + 3u * stride] = a[at + 3u * stride];
+}`;
+
+/**
+ * The device's copy rate: bytes read and bytes written a second, together, by a kernel or by the driver's own copy,
+ * whichever is faster, the best of `rounds` rounds of `repeats` copies of `bytes` (a multiple of 4096).
+ * @param clock milliseconds.
+ */
+export async function measureCopyRate(
+  device: LabDevice,
+  clock: () => number,
+  { bytes = 1 << 22, repeats = 8, rounds = 4 } = {},
+): Promise<number> {
+  const memory = new Memory(device.gpu, 'the copy benchmark');
+  try {
+    const a = memory.storage('A', bytes / 4);
+    const b = memory.storage('B', bytes / 4);
+    const threads = () => bytes / 64;
+    const plan = await recordPlan(device.gpu, device.pipelines, memory, [
+      { label: 'copy', code: COPY, threads, bindings: [a, b] },
+    ]);
+    await memory.settled();
+    const byKernel = (encoder: GPUCommandEncoder) => {
+      const pass = encoder.beginComputePass();
+      for (let i = 0; i < repeats; i++) plan.encode(pass, {});
+      pass.end();
+    };
+    const byDriver = (encoder: GPUCommandEncoder) => {
+      for (let i = 0; i < repeats; i++) encoder.copyBufferToBuffer(a, 0, b, 0, bytes);
+    };
+    let best = 0;
+    for (let round = 0; round <= rounds; round++)
+      for (const encode of [byKernel, byDriver]) {
+        const began = clock();
+        const encoder = device.gpu.createCommandEncoder();
+        encode(encoder);
+        device.gpu.queue.submit([encoder.finish()]);
+        await readBuffer(device.gpu, b, 16);
+        if (round > 0) best = Math.max(best, (2 * bytes * repeats) / ((clock() - began) / 1000));
+      }
+    return best;
+  } finally {
+    memory.destroy();
+  }
+}

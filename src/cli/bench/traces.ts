@@ -1,7 +1,7 @@
+import { type BenchRow, rate, timed } from '../../lab/bench/row.ts';
 import { GraphMiner } from '../../task/graph/miner.ts';
 import { callsOf } from '../../trace/model.ts';
 import { desk } from '../../world/desk/index.ts';
-import { type BenchRow, rate, timed } from './row.ts';
 
 const TRAJECTORIES = 20_000;
 
@@ -14,5 +14,5 @@ export async function benchTraces(): Promise<BenchRow[]> {
     for (const trajectory of corpus) miner.add(trajectory);
     return miner.finish();
   });
-  return [rate('mining', calls, milliseconds, 'calls/s')];
+  return [rate('Traces', 'mining', calls, milliseconds, 'calls/s')];
 }

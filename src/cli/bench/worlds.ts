@@ -1,10 +1,10 @@
+import { type BenchRow, rate, timed } from '../../lab/bench/row.ts';
 import { GraphMiner } from '../../task/graph/miner.ts';
 import type { Task } from '../../task/model.ts';
 import { synthesise } from '../../task/synthesis/synthesise.ts';
 import { replay } from '../../task/verify/replay.ts';
 import { callsOf } from '../../trace/model.ts';
 import { desk } from '../../world/desk/index.ts';
-import { type BenchRow, rate, timed } from './row.ts';
 
 const TRAJECTORIES = 1000;
 const TASKS = 2000;
@@ -27,16 +27,17 @@ export async function benchWorlds(): Promise<BenchRow[]> {
   const chainCalls = tasks.value.reduce((sum, task) => sum + task.chain.length, 0);
   const raw = await timed(executeAll);
   return [
-    rate('executing in one world', raw.value, raw.milliseconds, 'calls/s'),
+    rate('Worlds', 'executing in one world', raw.value, raw.milliseconds, 'calls/s'),
     rate(
+      'Worlds',
       'expert and novice',
       corpus.value.reduce((sum, t) => sum + callsOf(t).length, 0),
       corpus.milliseconds,
       'calls/s',
     ),
-    rate('tasks from walks', tasks.value.length, tasks.milliseconds, 'tasks/s'),
-    rate('replaying tasks', verdicts.value.length, verdicts.milliseconds, 'tasks/s'),
-    rate('replaying calls', chainCalls, verdicts.milliseconds, 'calls/s'),
+    rate('Worlds', 'tasks from walks', tasks.value.length, tasks.milliseconds, 'tasks/s'),
+    rate('Worlds', 'replaying tasks', verdicts.value.length, verdicts.milliseconds, 'tasks/s'),
+    rate('Worlds', 'replaying calls', chainCalls, verdicts.milliseconds, 'calls/s'),
   ];
 }
 

@@ -1,0 +1,10 @@
+import type { BenchRow } from './row.ts';
+
+/** What a run of the benchmark says as it goes. */
+export type BenchEvent =
+  | { type: 'progress'; what: string; done: number; of: number }
+  | { type: 'row'; row: BenchRow }
+  /** A library that was used, at its version. */
+  | { type: 'version'; name: string; version: string }
+  /** Something that a reader of the table should know. */
+  | { type: 'remark'; text: string };
