@@ -150,16 +150,18 @@ async function* evaluate(exam: Exam, arm: string, step: number): AsyncGenerator<
     temperature: 0,
     seed: settings.seed,
   });
+  const progress = (): LearnEvent => ({
+    type: 'progress',
+    stage: 'evaluate',
+    arm,
+    done: records.length,
+    total: tasks.length,
+    unit: 'tasks',
+  });
+  yield progress();
   for await (const group of play) {
     records.push(...group);
-    yield {
-      type: 'progress',
-      stage: 'evaluate',
-      arm,
-      done: records.length,
-      total: tasks.length,
-      unit: 'tasks',
-    };
+    yield progress();
   }
   const passed = records.filter((record) => record.verdict.passed);
   const calls = records.reduce(
