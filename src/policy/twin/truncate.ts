@@ -67,8 +67,8 @@ export class TruncatedRow {
     if (this.#temperature === 0) return this.#best;
     const mark = u * this.#total;
     let sum = 0;
-    for (const [id, weight] of this.#weights.entries()) {
-      sum += weight;
+    for (let id = 0; id < this.#weights.length; id++) {
+      sum += this.#weights[id]!;
       if (sum > mark) return id;
     }
     // Not reached in float64, where the same sum in the same order ends at Σ w > mark; stated for NaN logits.

@@ -46,11 +46,11 @@ function attend(machine: Machine, space: Workspace, w: LayerWeights, l: number, 
   kernels.attention(a.qkv, batch.starts, a.o, a.lse, step.scores, n, heads, headWidth);
 }
 
-/** From attention's output `o` and the residual stream `x` to the stream after the MLP, `next`. */
-function finishLayer(
+/** From attention's output `o` and the residual stream `x` to the stream after the MLP, `next`, which may be `x`. */
+export function finishLayer(
   machine: Machine,
   w: LayerWeights,
-  a: Layer,
+  a: Pick<Layer, 'mid' | 'h2' | 'up' | 'act'>,
   { x, o, next }: Record<'x' | 'o' | 'next', Address>,
   n: number,
 ): void {
@@ -64,7 +64,7 @@ function finishLayer(
 }
 
 /** The MLP's non-linearity: before [N, F], or [N, 2F] where gated → after [N, F]. */
-export function activate({ kernels, shape }: Machine, before: Address, after: Address, n: number): void {
+function activate({ kernels, shape }: Machine, before: Address, after: Address, n: number): void {
   if (shape.mlp === 'swiglu') kernels.swiglu(before, after, n, shape.hidden);
   else kernels.gelu(before, after, n * shape.hidden);
 }

@@ -1,17 +1,10 @@
 import { LabError } from '../../base/errors.ts';
 import type { SampledTurn, Sampler, TurnOptions } from '../engine.ts';
-import { upRows } from '../layout.ts';
 import { checkSampled, checkTurn } from '../turn.ts';
 import { type Drawn, draw } from '../twin/sample.ts';
 import { TruncatedRow } from '../twin/truncate.ts';
-import { type Address, matmulNt } from './kernels.ts';
+import { allocateCache, allocateScratch, append, type Cache, logitsOf, ROWS } from './decode.ts';
 import type { Machine } from './machine.ts';
-import type { Block } from './memory.ts';
-import { activate } from './model.ts';
-import { logitRows, rounded } from './workspace.ts';
-
-/** Rows that go through the layers at a time; longer prompts go in several runs. */
-const ROWS = 256;
 
 /**
  * Decodes rollouts with a key/value cache in float32. It reads the weights of the moment: after an update the cache holds
@@ -20,8 +13,8 @@ const ROWS = 256;
 export class WasmSampler implements Sampler {
   readonly rollouts: number;
   readonly #machine: () => Machine;
-  /** Keys and values of one layer each; see kernels/decode.ts. */
-  #caches: Block<'keys' | 'values'>[] = [];
+  /** One a layer; empty once destroyed. */
+  #caches: Cache[] = [];
   readonly #scratch: ReturnType<typeof allocateScratch>;
   readonly #row: TruncatedRow;
   /** Tokens of each rollout in the cache. */
@@ -115,74 +108,39 @@ export class WasmSampler implements Sampler {
     this.#append(machine, rollout, token);
   }
 
-  /** Queues one token; a full queue runs. */
+  /** Queues one token; a full queue runs first. */
   #append(machine: Machine, rollout: number, token: number): void {
     const queue = this.#queue;
+    if (queue.count === ROWS) this.#run(machine);
     queue.tokens[queue.count] = token;
     queue.rollouts[queue.count] = rollout;
     queue.positions[queue.count] = this.#lengths[rollout]!;
     queue.count++;
     this.#lengths[rollout] = this.#lengths[rollout]! + 1;
-    if (queue.count === ROWS) this.#run(machine);
   }
 
   /** Takes the queued tokens through the layers and into the cache. */
   #run(machine: Machine): void {
-    const { kernels, shape, headWidth, weights, memory, at: policy } = machine;
-    const { width: d, heads, hidden, context } = shape;
-    const { at } = this.#scratch;
-    const n = this.#queue.count;
-    if (n === 0) return;
-    for (const name of ['tokens', 'rollouts', 'positions'] as const)
-      memory.ids(at[name], n).set(this.#queue[name].subarray(0, n));
-    kernels.gatherRows(at.tokens, weights.embed, at.x, n, d);
-    for (const [l, w] of weights.layers.entries()) {
-      const { keys, values } = this.#caches[l]!.at;
-      const size = [n, heads, headWidth, context] as const;
-      kernels.rmsNorm(at.x, w.norm1, at.h, n, d);
-      matmulNt(kernels, { a: at.h, b: w.qkv, c: at.qkv, n, m: 3 * d, k: d });
-      kernels.rotary(at.qkv, at.positions, policy.turns, n, heads, headWidth, 1);
-      kernels.storeKeyValue(at.qkv, at.rollouts, at.positions, keys, values, ...size);
-      kernels.decodeAttention(at.qkv, at.rollouts, at.positions, keys, values, at.scores, at.o, ...size);
-      matmulNt(kernels, { a: at.o, b: w.out, c: at.x, addend: at.x, n, m: d, k: d });
-      kernels.rmsNorm(at.x, w.norm2, at.h, n, d);
-      matmulNt(kernels, { a: at.h, b: w.up, c: at.up, n, m: upRows(shape), k: d });
-      activate(machine, at.up, at.act, n);
-      matmulNt(kernels, { a: at.act, b: w.down, c: at.x, addend: at.x, n, m: d, k: hidden });
-    }
-    kernels.rmsNorm(at.x, weights.norm, at.h, n, d);
-    // In order of the queue: of several tokens of one rollout the last one stays.
-    kernels.scatterRows(at.rollouts, at.h, at.newest, n, d);
-    this.#queue.count = 0;
+    const queue = this.#queue;
+    const newest: number[] = [];
+    for (let row = 0; row < queue.count; row++)
+      if (queue.positions[row] === this.#lengths[queue.rollouts[row]!]! - 1) newest.push(row);
+    if (queue.count > 0) append(machine, this.#scratch.at, this.#caches, { ...queue, newest });
+    queue.count = 0;
   }
 
   /** One token for each of the `active` rollouts, from the logits after its newest token. */
   #draw(machine: Machine, active: readonly number[], options: TurnOptions): Drawn[] {
-    const { kernels, shape, weights, memory } = machine;
-    const { width: d, vocab } = shape;
-    const { at } = this.#scratch;
-    const block = logitRows(vocab);
-    const stride = rounded(vocab);
-    const drawn: Drawn[] = [];
-    for (let first = 0; first < active.length; first += block) {
-      const some = active.slice(first, first + block);
-      memory.ids(at.chosen, some.length).set(some);
-      kernels.gatherRows(at.chosen, at.newest, at.picked, some.length, d);
-      const c: Address = at.logits;
-      kernels.product(at.picked, d, false, weights.embed, d, false, c, stride, 0, some.length, vocab, d);
-      for (const [i, rollout] of some.entries())
-        drawn.push(this.#drawOne(memory.reals(c + 4 * i * stride, vocab), rollout, options));
-    }
-    return drawn;
-  }
-
-  #drawOne(logits: Float32Array, rollout: number, options: TurnOptions): Drawn {
     const { seed, grammar } = options;
-    const state = this.#states[rollout]!;
-    const row = this.#row.read(logits, 0, options, state);
-    const drawn = draw(row, { seed, rollout, position: this.#lengths[rollout]! });
-    if (grammar)
-      this.#states[rollout] = grammar.next[state * grammar.classCount + grammar.classes[drawn.token]!]!;
+    const drawn: Drawn[] = [];
+    logitsOf(machine, this.#scratch.at, active, (rollout, logits, from) => {
+      const state = this.#states[rollout]!;
+      const row = this.#row.read(logits, from, options, state);
+      const one = draw(row, { seed, rollout, position: this.#lengths[rollout]! });
+      if (grammar)
+        this.#states[rollout] = grammar.next[state * grammar.classCount + grammar.classes[one.token]!]!;
+      drawn.push(one);
+    });
     return drawn;
   }
 }
@@ -190,42 +148,4 @@ export class WasmSampler implements Sampler {
 function queueArrays() {
   const ids = () => new Int32Array(ROWS);
   return { tokens: ids(), rollouts: ids(), positions: ids() };
-}
-
-const purpose = (rollouts: number) => ({
-  what: `a sampler for ${rollouts} rollouts`,
-  remedy: 'lower the rollouts, the context or the layers',
-});
-
-function allocateScratch({ memory, shape }: Machine, rollouts: number) {
-  const { width, hidden, vocab, context } = shape;
-  return memory.allocate(
-    {
-      tokens: ROWS,
-      rollouts: ROWS,
-      positions: ROWS,
-      x: ROWS * width,
-      h: ROWS * width,
-      qkv: ROWS * 3 * width,
-      o: ROWS * width,
-      up: ROWS * upRows(shape),
-      act: ROWS * hidden,
-      scores: rounded(context),
-      /** Last norm's output of the newest token of each rollout [R, D]. */
-      newest: rollouts * width,
-      /** The same of some rollouts that are drawn for, and their logits. */
-      chosen: logitRows(vocab),
-      picked: logitRows(vocab) * width,
-      logits: logitRows(vocab) * rounded(vocab),
-    },
-    purpose(rollouts),
-  );
-}
-
-function allocateCache({ memory, shape, headWidth }: Machine, rollouts: number) {
-  const positions = rollouts * shape.heads * rounded(shape.context);
-  return memory.allocate(
-    { keys: positions * headWidth, values: positions * rounded(headWidth) },
-    purpose(rollouts),
-  );
 }
