@@ -9,9 +9,10 @@
 // Otherwise: z, targets [N] → nll [N]: −log p of the target, −1 where it has no mass.
 // grammar: class of each token [V], then the state after each class [S, C], −1 = forbidden. states: by rollout, moved on
 // by the token drawn, or by row [N].
-// LANES threads a row (a power of 2), a workgroup where more than one. The edge is found without sorting: each pass weighs
-// four thresholds between `low`, whose mass reaches, and `high`, the largest logit that may still be the edge, and `high`
-// falls to a logit that is there, so that the end is exact. Sums have one order.
+// LANES threads a row (a power of 2), a workgroup where more than one. The edge is found without sorting, on the weights
+// exp((z − max z) / T), which take the logits' place: each pass adds up the mass above four marks between `low`, whose mass
+// reaches, and `high`, the largest weight that may still be the edge, and `high` falls to a weight that is there, so that
+// the end is exact. Sums have one order.
 struct Dims { n: u32, step: u32 }
 struct Turn { stop: u32, limit: u32, seed: u32, temperature: f32, top_p: f32, class_count: u32 }
 @group(0) @binding(0) var<uniform> dims: Dims;
@@ -46,8 +47,8 @@ var<workgroup> shared_a: array<vec4f, LANES>;
 var<workgroup> shared_b: array<vec4f, LANES>;
 //! end
 
-// Largest logit and its id, and, negated, the smallest.
-struct Range { top: f32, best: u32, bottom: f32 }
+// The largest logit and its id.
+struct Largest { top: f32, best: u32 }
 
 fn allowed(v: u32, state: u32) -> bool {
   //! if GRAMMAR
@@ -59,9 +60,9 @@ fn allowed(v: u32, state: u32) -> bool {
   //! end
 }
 
-// Forbids in place what the grammar does not allow and what is padding; finds the range of the rest.
-fn survey(first: u32, lane: u32, state: u32) -> Range {
-  var range = Range(forbidden_logit, 0, 3e38);
+// Forbids in place what the grammar does not allow and what is padding; finds the largest of the rest.
+fn survey(first: u32, lane: u32, state: u32) -> Largest {
+  var largest = Largest(forbidden_logit, 0);
   for (var i = lane; i < COLUMNS4; i += LANES) {
     var own = z[first + i];
     //! if GRAMMAR
@@ -78,89 +79,124 @@ fn survey(first: u32, lane: u32, state: u32) -> Range {
     //! end
     //! end
     //! repeat c 4
-    if (own[$c] > range.top) {
-      range.top = own[$c];
-      range.best = 4 * i + $c;
+    if (own[$c] > largest.top) {
+      largest.top = own[$c];
+      largest.best = 4 * i + $c;
     }
-    //! end
-    //! if NUCLEUS
-    //! repeat c 4
-    range.bottom = min(range.bottom, select(own[$c], 3e38, own[$c] < least_logit));
-    //! end
     //! end
   }
   //! if PARALLEL
-  shared_a[lane] = vec4f(range.top, f32(range.best), range.bottom, 0);
+  shared_a[lane] = vec4f(largest.top, f32(largest.best), 0, 0);
   for (var half = LANES / 2u; half > 0; half /= 2) {
     workgroupBarrier();
     if (lane < half) {
       let a = shared_a[lane];
       let b = shared_a[lane + half];
       let second = b.x > a.x || (b.x == a.x && b.y < a.y);
-      shared_a[lane] = vec4f(select(a.xy, b.xy, second), min(a.z, b.z), 0);
+      shared_a[lane] = select(a, b, second);
     }
   }
   // Forbidden logits are read by other lanes from here on.
   storageBarrier();
   let found = workgroupUniformLoad(&shared_a[0]);
-  range = Range(found.x, u32(found.y), found.z);
+  largest = Largest(found.x, u32(found.y));
   //! end
-  return range;
-}
-
-fn weights4(own: vec4f, top: f32, edge: f32) -> vec4f {
-  return select(vec4f(), exp((own - top) / turn.temperature), own >= vec4f(edge));
+  return largest;
 }
 
 //! if NUCLEUS
-fn nucleus_edge(first: u32, lane: u32, range: Range) -> f32 {
-  var low = range.bottom;
-  var high = range.top;
-  // Set by the first pass, whose lowest threshold takes in all tokens.
-  var goal = -1.0;
-  loop {
-    let fractions = select(vec4f(0.25, 0.5, 0.75, 1), vec4f(0, 0.25, 0.5, 1), goal < 0);
-    // `high` itself is the last threshold, to the bit.
-    let marks = vec4f((low + (high - low) * fractions).xyz, high);
+// Adds up over the lanes, in one order.
+fn add_up(lane: u32, own: vec4f) -> vec4f {
+  //! if PARALLEL
+  workgroupBarrier();
+  shared_a[lane] = own;
+  for (var half = LANES / 2u; half > 0; half /= 2) {
+    workgroupBarrier();
+    if (lane < half) { shared_a[lane] += shared_a[lane + half]; }
+  }
+  return workgroupUniformLoad(&shared_a[0]);
+  //! end
+  //! if !PARALLEL
+  return own;
+  //! end
+}
+
+// Puts weights in the place of logits: 1 for the largest, 0 for what is forbidden. Gives their sum.
+fn weigh(first: u32, lane: u32, top: f32) -> f32 {
+  var total = 0.0;
+  for (var i = lane; i < COLUMNS4; i += LANES) {
+    let own = z[first + i];
+    let weights = min(exp((own - top) / turn.temperature), vec4f(1));
+    let kept = select(select(vec4f(), weights, own >= vec4f(least_logit)), vec4f(1), own == vec4f(top));
+    z[first + i] = kept;
+    total += kept.x + kept.y + kept.z + kept.w;
+  }
+  //! if PARALLEL
+  // Other lanes read these weights later on.
+  storageBarrier();
+  //! end
+  return add_up(lane, vec4f(total, 0, 0, 0)).x;
+}
+
+fn nucleus_edge(first: u32, lane: u32, total: f32) -> f32 {
+  let goal = turn.top_p * total;
+  // All tokens below this together have less than what may be cut.
+  var low = max(0.999 * (1 - turn.top_p) * total / VOCAB, 1e-30);
+  var high = 1.0;
+  while (low < high) {
+    // Evenly spaced in their logarithm; `high` itself is the last, to the bit.
+    let ratio = log2(high / low) / 4;
+    let marks = min(vec4f(low * exp2(ratio * vec3f(1, 2, 3)), high), vec4f(high));
     var mass = vec4f();
-    var below = vec4f(forbidden_logit);
+    var below = vec4f();
     for (var i = lane; i < COLUMNS4; i += LANES) {
       let own = z[first + i];
-      let weights = weights4(own, range.top, least_logit);
       //! repeat c 4
       {
         let reaches = vec4f(own[$c]) >= marks;
-        mass += select(vec4f(), vec4f(weights[$c]), reaches);
-        below = max(below, select(vec4f(own[$c]), vec4f(forbidden_logit), reaches));
+        mass += select(vec4f(), vec4f(own[$c]), reaches);
+        below = max(below, select(vec4f(own[$c]), vec4f(), reaches));
       }
       //! end
     }
+    mass = add_up(lane, mass);
     //! if PARALLEL
-    workgroupBarrier();
-    shared_a[lane] = mass;
     shared_b[lane] = below;
     for (var half = LANES / 2u; half > 0; half /= 2) {
       workgroupBarrier();
-      if (lane < half) {
-        shared_a[lane] += shared_a[lane + half];
-        shared_b[lane] = max(shared_b[lane], shared_b[lane + half]);
-      }
+      if (lane < half) { shared_b[lane] = max(shared_b[lane], shared_b[lane + half]); }
     }
-    mass = workgroupUniformLoad(&shared_a[0]);
     below = workgroupUniformLoad(&shared_b[0]);
     //! end
-    if (goal < 0) { goal = turn.top_p * mass.x; }
     if (mass.w >= goal) { break; }
     // The edge lies at or above the last mark that reaches, below the first that does not.
     //! repeat c 3
     if (mass[$c] >= goal) { low = marks[$c]; }
     //! end
     high = select(select(select(below.x, below.y, mass.x >= goal), below.z, mass.y >= goal), below.w, mass.z >= goal);
-    if (high <= low) { break; }
   }
   return high;
 }
 //! end
+
+// Weights of four tokens as they stand in z, 0 below the edge.
+fn weights4(own: vec4f, top: f32, edge: f32) -> vec4f {
+  //! if NUCLEUS
+  return select(vec4f(), own, own >= vec4f(edge));
+  //! end
+  //! if !NUCLEUS
+  return select(vec4f(), exp((own - top) / turn.temperature), own >= vec4f(edge));
+  //! end
+}
+
+fn log_weight(value: f32, top: f32) -> f32 {
+  //! if NUCLEUS
+  return log(value);
+  //! end
+  //! if !NUCLEUS
+  return (value - top) / turn.temperature;
+  //! end
+}
 
 // Weights of a lane's run of neighbouring tokens.
 fn run_total(first: u32, lane: u32, top: f32, edge: f32) -> f32 {
@@ -245,23 +281,23 @@ fn main(
   state = states[row];
   //! end
   //! end
-  let range = survey(first, lane, state);
+  let largest = survey(first, lane, state);
   if (turn.temperature == 0) {
     if (lane == 0) {
       //! if DRAW
-      finish(row, range.best, 0.0);
+      finish(row, largest.best, 0.0);
       //! end
       //! if !DRAW
-      nll[row] = select(-1.0, 0.0, targets[row] == range.best && range.top > least_logit);
+      nll[row] = select(-1.0, 0.0, targets[row] == largest.best && largest.top > least_logit);
       //! end
     }
     return;
   }
   var edge = least_logit;
   //! if NUCLEUS
-  edge = nucleus_edge(first, lane, range);
+  edge = nucleus_edge(first, lane, weigh(first, lane, largest.top));
   //! end
-  let own = run_total(first, lane, range.top, edge);
+  let own = run_total(first, lane, largest.top, edge);
   var before = 0.0;
   var total = own;
   //! if PARALLEL
@@ -279,16 +315,16 @@ fn main(
   let mark = f32(bits >> 8) / 16777216.0 * total;
   // Where the logits are no numbers nothing passes, and the first lane still answers.
   if ((mark >= before && mark < before + own) || (lane == 0 && !(mark < total))) {
-    let token = walk(first, lane, range.top, edge, mark - before, range.best);
+    let token = walk(first, lane, largest.top, edge, mark - before, largest.best);
     let value = z[first + token / 4][token % 4];
-    finish(row, token, (value - range.top) / turn.temperature - log(total));
+    finish(row, token, log_weight(value, largest.top) - log(total));
   }
   //! end
   //! if !DRAW
   if (lane == 0) {
     let value = z[first + targets[row] / 4][targets[row] % 4];
     let inside = value >= edge && value > least_logit;
-    nll[row] = select(-1.0, log(total) - (value - range.top) / turn.temperature, inside);
+    nll[row] = select(-1.0, log(total) - log_weight(value, largest.top), inside);
   }
   //! end
 }
