@@ -1,10 +1,10 @@
 import type { LabDevice } from '../../gpu/device.ts';
 import { measureEngine } from '../../lab/bench/measure.ts';
-import type { LoadRuntime } from '../../lab/bench/peers/ortPeer.ts';
 import type { PeerName } from '../../lab/bench/peers/peer.ts';
 import { FULL } from '../../lab/bench/plan.ts';
 import type { BenchRow } from '../../lab/bench/row.ts';
 import type { Terminal } from '../terminal.ts';
+import { loadRuntime, pretendBrowser } from './browser.ts';
 
 /** Rows of the engine's benchmark and the libraries that took part, by version. */
 export interface EngineBench {
@@ -35,16 +35,3 @@ export async function benchEngine(
     }
   return bench;
 }
-
-/** The libraries are written for browsers and look for `navigator`, which Node 20 does not have. */
-function pretendBrowser(gpu: GPU | null): void {
-  const navigator = { gpu, userAgent: 'Node.js', hardwareConcurrency: 1 };
-  Object.defineProperty(globalThis, 'navigator', { value: navigator, configurable: true });
-}
-
-const loadRuntime: LoadRuntime = async (provider) => {
-  const runtime =
-    provider === 'webgpu' ? await import('onnxruntime-web/webgpu') : await import('onnxruntime-web/wasm');
-  runtime.env.wasm.numThreads = 1;
-  return runtime;
-};

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { loadRuntime, pretendBrowser } from '../../../src/cli/bench/browser.ts';
 import { type LabDevice, openDevice } from '../../../src/gpu/device.ts';
 import type { BenchEvent } from '../../../src/lab/bench/event.ts';
 import { measureEngine } from '../../../src/lab/bench/measure.ts';
-import type { LoadRuntime } from '../../../src/lab/bench/peers/ortPeer.ts';
 import { PEERS, VERSIONS } from '../../../src/lab/bench/peers/peer.ts';
 import { type BenchPlan, partsOf, TINY } from '../../../src/lab/bench/plan.ts';
 import type { BenchRow } from '../../../src/lab/bench/row.ts';
@@ -13,18 +13,9 @@ let device: LabDevice;
 beforeAll(async () => {
   const gpu = openGpu();
   device = await openDevice(gpu);
-  // The libraries look for a browser's navigator.
-  const navigator = { gpu, userAgent: 'Node.js', hardwareConcurrency: 1 };
-  Object.defineProperty(globalThis, 'navigator', { value: navigator, configurable: true });
+  pretendBrowser(gpu);
 });
 afterAll(() => device?.destroy());
-
-const loadRuntime: LoadRuntime = async (provider) => {
-  const runtime =
-    provider === 'webgpu' ? await import('onnxruntime-web/webgpu') : await import('onnxruntime-web/wasm');
-  runtime.env.wasm.numThreads = 1;
-  return runtime;
-};
 
 async function measured(on: LabDevice | null, plan: BenchPlan) {
   const events: BenchEvent[] = [];
