@@ -1,6 +1,6 @@
-import { type LabDevice, openDevice } from '../src/gpu/device.ts';
+import { DeviceSlot } from '../src/gpu/slot.ts';
 import type { PolicyEngine, PolicyShape } from '../src/policy/engine.ts';
-import { createCpuEngine } from '../src/policy/twin/engine.ts';
+import { cpuName, openCpuEngine } from '../src/policy/wasm/open.ts';
 import { createWebGpuEngine } from '../src/policy/webgpu/engine.ts';
 
 /** Where policies will run in this browser; `why` says what stands against WebGPU, and is empty where nothing does. */
@@ -11,34 +11,29 @@ export interface DeviceProbe {
   why: string;
 }
 
-type Opened = { device: LabDevice; why: '' } | { device: null; why: string };
+const slot = new DeviceSlot(() => navigator.gpu);
+/** Why there is no device here; '' where there is one, `null` before it was tried. */
+let why: string | null = null;
 
-let opened: Promise<Opened> | undefined;
-
-async function open(): Promise<Opened> {
+/** Opens the device, or says why there is none. */
+export async function probeDevice(): Promise<DeviceProbe> {
   try {
-    const device = await openDevice(navigator.gpu);
-    // A lost device is never used again: the next policy asks for a new one.
-    void device.lost.then(() => {
-      opened = undefined;
-    });
-    return { device, why: '' };
+    const { report } = await slot.get();
+    why = '';
+    return { backend: 'webgpu', name: report.name, software: report.software, why };
   } catch (error) {
-    return { device: null, why: error instanceof Error ? error.message : String(error) };
+    why = error instanceof Error ? error.message : String(error);
+    return { backend: 'cpu', name: cpuName(), software: false, why };
   }
 }
 
-/** Opens the device once, or says why there is none. */
-export async function probeDevice(): Promise<DeviceProbe> {
-  opened ??= open();
-  const { device, why } = await opened;
-  if (!device) return { backend: 'cpu', name: 'the processor', software: false, why };
-  return { backend: 'webgpu', name: device.report.name, software: device.report.software, why };
-}
+/** Hears of what ended the learning here; a device that failed is not used again. @returns the error to throw. */
+export const failed = (error: unknown) => slot.failed(error);
 
-/** A policy on the graphics device, or on the float64 twins where there is none. */
+/** A policy on the graphics device, or on the processor where there is none. */
 export async function openPolicy(shape: PolicyShape, capacity: number): Promise<PolicyEngine> {
-  opened ??= open();
-  const { device } = await opened;
-  return device ? createWebGpuEngine(device, shape, { capacity }) : createCpuEngine(shape, { capacity });
+  if (why === null) await probeDevice();
+  // Once there was a device, the processor does not silently take over: its results differ in the last bits.
+  if (!slot.had) return openCpuEngine(shape, { capacity });
+  return createWebGpuEngine(await slot.get(), shape, { capacity });
 }

@@ -1,14 +1,14 @@
-import { openDevice } from '../gpu/device.ts';
+import { DeviceSlot } from '../gpu/slot.ts';
 import { localServices } from '../lab/local.ts';
 import type { Services } from '../lab/services.ts';
 import { methods } from '../methods/index.ts';
-import { createCpuEngine } from '../policy/twin/engine.ts';
+import { openCpuEngine } from '../policy/wasm/open.ts';
 import { createWebGpuEngine } from '../policy/webgpu/engine.ts';
 import { openChromium } from './chromium.ts';
 import { openDawn } from './dawn.ts';
 import { UsageError } from './usage.ts';
 
-/** Where policies train: Dawn in this process, headless Chromium, or the float64 twins. */
+/** Where policies train: Dawn in this process, headless Chromium, or WebAssembly on the processor. */
 export type GpuChoice = 'dawn' | 'chromium' | 'none';
 const CHOICES: GpuChoice[] = ['dawn', 'chromium', 'none'];
 
@@ -28,19 +28,20 @@ export interface Backend {
 const clock = () => performance.now();
 
 async function dawnBackend(): Promise<Backend> {
-  const gpu = await openDawn();
-  const device = await openDevice(gpu);
+  const slot = new DeviceSlot(openDawn);
+  await slot.get();
   const services = localServices(methods, {
     clock,
-    openPolicy: (shape, capacity) => createWebGpuEngine(device, shape, { capacity }),
+    failed: (error) => slot.failed(error),
+    openPolicy: async (shape, capacity) => createWebGpuEngine(await slot.get(), shape, { capacity }),
   });
-  return { choice: 'dawn', services, close: async () => device.destroy() };
+  return { choice: 'dawn', services, close: () => slot.close() };
 }
 
-function twinBackend(): Backend {
+function cpuBackend(): Backend {
   const services = localServices(methods, {
     clock,
-    openPolicy: async (shape, capacity) => createCpuEngine(shape, { capacity }),
+    openPolicy: (shape, capacity) => openCpuEngine(shape, { capacity }),
   });
   return { choice: 'none', services, close: async () => {} };
 }
@@ -57,7 +58,7 @@ async function chromiumBackend(): Promise<Backend> {
 const OPEN: Record<GpuChoice, () => Promise<Backend>> = {
   dawn: dawnBackend,
   chromium: chromiumBackend,
-  none: async () => twinBackend(),
+  none: async () => cpuBackend(),
 };
 
 /**
@@ -77,5 +78,5 @@ export async function openBackend(word: string | undefined, tried: (line: string
       tried(`--gpu ${choice} does not work here: ${error instanceof Error ? error.message : String(error)}`);
     }
   }
-  return twinBackend();
+  return cpuBackend();
 }

@@ -15,7 +15,7 @@ export function logLine(event: RunEvent, title: (arm: string) => string): string
     case 'dataset':
       return `Tasks ${event.hash}: ${count(event.of?.train ?? event.tasks.train.length)} to train on, ${count(event.of?.heldOut ?? event.tasks.heldOut.length)} unseen.`;
     case 'device':
-      return `Policy: ${counted(event.parameters, 'parameter')}, width ${event.shape.width}, ${counted(event.shape.layers, 'layer')}, on ${event.device.name} (${event.device.backend === 'webgpu' ? 'WebGPU' : 'float64 on the processor'}).`;
+      return `Policy: ${counted(event.parameters, 'parameter')}, width ${event.shape.width}, ${counted(event.shape.layers, 'layer')}, on ${event.device.name} (${event.device.backend === 'webgpu' ? 'WebGPU' : 'the processor'}).`;
     case 'evaluation': {
       const { mean, low, high, n } = event.success;
       return `${title(event.arm)}, step ${count(event.step)}: ${percent(mean)} of ${counted(n, 'unseen task')} [${percent(low)}, ${percent(high)}].`;
