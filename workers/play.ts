@@ -1,6 +1,7 @@
 import * as Comlink from 'comlink';
 import { carry } from '../src/lab/outcome.ts';
 import { type PlayRequest, playPolicy, policyFile } from '../src/lab/play.ts';
+import { teacherFor } from '../src/lab/teach.ts';
 import type { Checkpoint } from '../src/policy/engine.ts';
 import { openPolicy } from './engine.ts';
 import { StreamHost } from './host.ts';
@@ -10,8 +11,31 @@ import { loadRuntime } from './runtime.ts';
 const streams = new StreamHost();
 const place = { loadRuntime, openPolicy, clock: () => performance.now() };
 
+/** Ends when the model in use is no longer: the runtime computes one at a time. */
+let free: Promise<void> = Promise.resolve();
+
+/** Waits for the runtime. @returns what lets go of it. */
+async function takeRuntime(): Promise<() => void> {
+  const before = free;
+  let release = () => {};
+  free = new Promise((resolve) => {
+    release = resolve;
+  });
+  await before;
+  return release;
+}
+
+async function* play(request: PlayRequest): ReturnType<typeof playPolicy> {
+  const release = await takeRuntime();
+  try {
+    yield* playPolicy(request, place);
+  } finally {
+    release();
+  }
+}
+
 const api = {
-  play: (request: PlayRequest) => carry(() => streams.open(playPolicy(request, place))),
+  play: (request: PlayRequest) => carry(() => streams.open(play(request))),
   next: (id: number) => carry(() => streams.next(id)),
   close: (id: number) => carry(() => streams.close(id)),
   /** The policy as an ONNX file. */
@@ -19,6 +43,18 @@ const api = {
     const outcome = await carry(() => policyFile(world, checkpoint));
     return outcome.ok ? Comlink.transfer(outcome, [outcome.value.buffer]) : outcome;
   },
+  /** What a file is as a teacher. It is read as data, on the processor, and let go. */
+  teacher: (world: string, model: Blob, tokenizer: Blob | null) =>
+    carry(async () => {
+      const release = await takeRuntime();
+      try {
+        const teacher = await teacherFor(world, { model, tokenizer }, await loadRuntime('wasm'), 'wasm');
+        await teacher.destroy();
+        return teacher.about;
+      } finally {
+        release();
+      }
+    }),
 };
 
 export type PlayApi = typeof api;

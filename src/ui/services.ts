@@ -50,7 +50,7 @@ interface StreamPort {
 type Await = <P extends Promise<unknown>>(answer: P) => Promise<Awaited<P>>;
 
 /** Pulls a worker's stream, one batch ahead of the reader. Returning from it stops the work over there. */
-async function* pull<T>(
+export async function* pull<T>(
   port: StreamPort,
   opened: Promise<Outcome<number>>,
   answered: Await = (answer) => Promise.resolve(answer),
@@ -90,8 +90,14 @@ interface Port<T> {
   answered: Await;
 }
 
-/** A worker that is started when it is first needed, and again where it broke down: then what waits for it is refused. */
-function replaced<T>(start: () => Worker): () => Port<T> {
+/**
+ * A worker that is started when it is first needed, and again where it broke down: then what waits for it is refused.
+ * @param name what it is called in the error.
+ */
+export function replaced<T>(
+  start: () => Worker,
+  name = { what: 'The worker that trains', where: 'policy worker' },
+): () => Port<T> {
   let port: Port<T> | undefined;
   return () => {
     if (port) return port;
@@ -101,8 +107,8 @@ function replaced<T>(start: () => Worker): () => Port<T> {
         port = undefined;
         worker.terminate();
         reject(
-          new LabError(`The worker that trains broke down${event.message ? ` (${event.message})` : ''}`, {
-            where: 'policy worker',
+          new LabError(`${name.what} broke down${event.message ? ` (${event.message})` : ''}`, {
+            where: name.where,
             remedy: 'Reload the page; what was saved is still there.',
             kind: 'worker lost',
           }),

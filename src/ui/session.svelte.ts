@@ -9,6 +9,7 @@ import type { LabStore, Restore, RunRecord } from '../store/model.ts';
 import { Draft } from './bench/draft.svelte.ts';
 import { pictureRoom } from './graph/geometry.ts';
 import { pickWalk, WalkPlayer } from './graph/walk-player.svelte.ts';
+import { type Playable, readPlayable } from './play/playable.ts';
 import { away } from './run/away.ts';
 import { packCheckpoint, storeCheckpoint } from './run/checkpoints.ts';
 import { WorkClock } from './run/clock.ts';
@@ -203,6 +204,11 @@ export class Session {
       await restore();
       await this.refreshRuns();
     };
+  }
+
+  /** What can be played of a stored run; `null` where it has no checkpoint. */
+  playable(id: string): Promise<Playable | null> {
+    return readPlayable(this.#store, id);
   }
 
   /** Everything kept of a run, as JSON text. */

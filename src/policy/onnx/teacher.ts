@@ -75,11 +75,7 @@ export async function importTeacher(
   bytes: Uint8Array,
   { provider, student, tokenizer }: TeacherOptions,
 ): Promise<Teacher> {
-  if (bytes.length > MOST_BYTES)
-    throw new LabError(`the file has ${Math.ceil(bytes.length / 2 ** 20)} MiB; ${MOST_BYTES / 2 ** 20} fit`, {
-      where: 'the file',
-      remedy: 'export it in float16 or quantised, or choose a smaller model',
-    });
+  checkTeacherSize(bytes.length);
   const lm = await OnnxLm.open(runtime, bytes, provider);
   try {
     const known = knownTokens(lm.file, tokenizer);
@@ -98,6 +94,15 @@ export async function importTeacher(
     await lm.destroy();
     throw error;
   }
+}
+
+/** Checks the size of a file in bytes, before it is read. @throws LabError where it is too large. */
+export function checkTeacherSize(size: number): void {
+  if (size > MOST_BYTES)
+    throw new LabError(`the file has ${Math.ceil(size / 2 ** 20)} MiB; ${MOST_BYTES / 2 ** 20} fit`, {
+      where: 'the file',
+      remedy: 'export it in float16 or quantised, or choose a smaller model',
+    });
 }
 
 function knownTokens(file: OnnxFile, given: TokenIds | undefined): TokenIds & { from: 'file' | 'given' } {

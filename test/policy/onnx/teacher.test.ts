@@ -3,7 +3,7 @@ import { exportOnnx } from '../../../src/policy/onnx/export.ts';
 import { FLOAT, INT64, OnnxGraph } from '../../../src/policy/onnx/graph.ts';
 import { halfToFloat } from '../../../src/policy/onnx/lm.ts';
 import { ProtoWriter } from '../../../src/policy/onnx/protobuf.ts';
-import { importTeacher, type TeacherOptions } from '../../../src/policy/onnx/teacher.ts';
+import { checkTeacherSize, importTeacher, type TeacherOptions } from '../../../src/policy/onnx/teacher.ts';
 import { randomCheckpoint } from '../formats/checkpoints.ts';
 import { type Oddity, oddGraph, oddLogits } from './graphs.ts';
 import { batchOf, LIMIT, ort, SHAPES, sequences, twinLogits, worst } from './harness.ts';
@@ -163,6 +163,11 @@ describe('a teacher’s tokenizer', () => {
 });
 
 describe('a file that can’t be loaded', () => {
+  it('is refused by its size before it is read', () => {
+    expect(() => checkTeacherSize(2 ** 30)).not.toThrow();
+    expect(() => checkTeacherSize(2 ** 30 + 1)).toThrow(/1025 MiB; 1024 fit/);
+  });
+
   const student = ids(13);
 
   it('is refused where its weights lie elsewhere', async () => {
