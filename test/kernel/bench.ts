@@ -8,6 +8,28 @@ import { readBuffer } from '../../src/gpu/read.ts';
 /** What a kernel binds: a uniform's words, or a storage buffer's content, which may be written. */
 export type Slot = { uniform: readonly number[] } | Float32Array | Uint32Array;
 
+/** What runs kernels for a case. */
+export interface KernelBench {
+  /**
+   * The storage buffers' content after a run on fresh buffers, in order of binding, each of its slot's length; whole
+   * numbers come as their bits (`words` reads them). Empty for a uniform.
+   */
+  run(kernel: Kernel, slots: readonly Slot[], sizes: Sizes): Promise<Float32Array[]>;
+}
+
+/** Runs nothing and gives back what it was given: keeps the texts of the kernels that a case would run. */
+export class Listener implements KernelBench {
+  /** Names of kernels' files by their texts. */
+  readonly texts = new Map<string, string>();
+
+  async run({ label, code }: Kernel, slots: readonly Slot[]): Promise<Float32Array[]> {
+    this.texts.set(code, label);
+    return slots.map((slot) =>
+      'uniform' in slot ? new Float32Array() : new Float32Array(slot.slice().buffer),
+    );
+  }
+}
+
 /** What a kernel did that no kernel may do. */
 export class Misconduct extends Error {
   override name = 'Misconduct';
@@ -35,10 +57,8 @@ const SURROUNDINGS: readonly [Surroundings, Surroundings] = [
  * Runs kernels on fresh buffers. Every run is made twice and must give the same bits, though the grid is folded another
  * way and other words stand behind the data of every storage buffer; those words must not change.
  */
-export class Bench {
+export class Bench implements KernelBench {
   readonly device: LabDevice;
-  /** Texts run so far. */
-  readonly codes = new Set<string>();
   /** Labels of kernels run so far: the names of their files. */
   readonly labels = new Set<string>();
   readonly #pipelines: Pick<Pipelines, 'get'>;
@@ -53,12 +73,10 @@ export class Bench {
   }
 
   /**
-   * The storage buffers' content after one run, in order of binding, each of its slot's length and type (whole numbers
-   * as their bits: `words` reads them); empty for a uniform.
+   * See `KernelBench`.
    * @throws Misconduct where the two runs differ or something behind the data was written.
    */
   async run(kernel: Kernel, slots: readonly Slot[], sizes: Sizes): Promise<Float32Array[]> {
-    this.codes.add(kernel.code);
     this.labels.add(kernel.label);
     const [first, second] = SURROUNDINGS;
     const out = await this.#once(kernel, slots, sizes, first);

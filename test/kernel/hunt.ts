@@ -1,10 +1,10 @@
 import type { LabDevice } from '../../src/gpu/device.ts';
-import { Bench } from './bench.ts';
+import { Bench, Listener } from './bench.ts';
 import type { KernelCase } from './cases/case.ts';
 import { CASES } from './cases/index.ts';
 import { prove } from './prove.ts';
 
-/** How a mutant ended: what noticed it, or null where it survived. */
+/** What noticed a mutant. */
 export interface Kill {
   case: string;
   n: number;
@@ -17,52 +17,63 @@ const ORDER = [17, 3, 65, 128, 200, 1, 0];
 /** Longest that one case may take at one count; a mutant that never ends is dead too. Milliseconds. */
 const PATIENCE = 60_000;
 
-/** Runs cases against kernels that are mutated meanwhile, knowing which texts they have where nothing is. */
+/** Runs cases against kernels that are mutated meanwhile. */
 export class Hunt {
   readonly #device: LabDevice;
   readonly #seed: string;
+  /** Texts of kernels that are not mutated. */
   readonly #sound = new Set<string>();
-  readonly #cases = new Map<string, readonly KernelCase[]>();
+  /** Cases at counts that hold without a mutation. */
+  readonly #held = new Set<string>();
 
   constructor(device: LabDevice, seed: string) {
     this.#device = device;
     this.#seed = seed;
   }
 
-  /** The cases of a kernel, those with the shortest texts first. @throws Error where one fails without a mutation. */
-  async casesOf(file: string): Promise<readonly KernelCase[]> {
-    const known = this.#cases.get(file);
-    if (known) return known;
-    const measured: { kernelCase: KernelCase; length: number }[] = [];
+  /**
+   * What notices that template `file` is replaced while `mutated` runs, or null. Cases with the shortest texts come
+   * first; those whose text does not change are left out.
+   * @param mutated runs its argument with the template replaced.
+   * @throws Error where a case fails without the mutation.
+   */
+  async kill(file: string, mutated: <T>(run: () => Promise<T>) => Promise<T>): Promise<Kill | null> {
+    const touched: { kernelCase: KernelCase; length: number }[] = [];
     for (const kernelCase of CASES) {
       if (!kernelCase.proves.includes(file) || (kernelCase.quads && !this.#device.report.quads)) continue;
-      const bench = new Bench(this.#device);
-      for (const n of kernelCase.counts) {
-        const { failures } = await prove(kernelCase, n, this.#seed, bench);
-        if (failures.length > 0) throw new Error(`fails without a mutation: ${JSON.stringify(failures)}`);
-      }
-      const length = [...bench.codes].reduce((sum, code) => sum + code.length, 0);
-      for (const code of bench.codes) this.#sound.add(code);
-      measured.push({ kernelCase, length });
+      const sound = await this.#textsOf(kernelCase);
+      for (const code of sound) this.#sound.add(code);
+      const changed = (await mutated(() => this.#textsOf(kernelCase))).filter(
+        (code) => !sound.includes(code),
+      );
+      // A template that cannot be baked any more gives no text at all.
+      if (changed.length > 0 || sound.length === 0)
+        touched.push({ kernelCase, length: changed.reduce((sum, code) => sum + code.length, 0) });
     }
-    const cases = measured.sort((a, b) => a.length - b.length).map(({ kernelCase }) => kernelCase);
-    this.#cases.set(file, cases);
-    return cases;
-  }
-
-  /** What notices that kernel `file` is now another, or null. Call `casesOf` before it is. */
-  async kill(file: string): Promise<Kill | null> {
-    for (const kernelCase of this.#cases.get(file) ?? []) {
+    for (const { kernelCase } of touched.sort((a, b) => a.length - b.length))
       for (const n of orderOf(kernelCase)) {
+        await this.#hold(kernelCase, n);
         const bench = new Bench(this.#device, this.#sound);
-        const verdict = await Promise.race([prove(kernelCase, n, this.#seed, bench), lost()]);
+        const verdict = await mutated(() => Promise.race([prove(kernelCase, n, this.#seed, bench), lost()]));
         const failure = verdict.failures[0];
         if (failure) return { case: kernelCase.name, n, what: failure.what };
-        // A variant whose text does not hold the changed line: no count will show it.
-        if ([...bench.codes].every((code) => this.#sound.has(code))) break;
       }
-    }
     return null;
+  }
+
+  /** Texts at the smallest count; where others depend on the count, they are compiled again for each mutant. */
+  async #textsOf(kernelCase: KernelCase): Promise<string[]> {
+    const listener = new Listener();
+    await prove(kernelCase, Math.min(...kernelCase.counts), this.#seed, listener);
+    return [...listener.texts.keys()];
+  }
+
+  async #hold(kernelCase: KernelCase, n: number): Promise<void> {
+    const key = `${kernelCase.name}/${n}`;
+    if (this.#held.has(key)) return;
+    const { failures } = await prove(kernelCase, n, this.#seed, new Bench(this.#device));
+    if (failures.length > 0) throw new Error(`fails without a mutation: ${JSON.stringify(failures)}`);
+    this.#held.add(key);
   }
 }
 

@@ -54,8 +54,8 @@ const RULES: readonly [RegExp, (token: string) => readonly string[]][] = [
   [/(?<![\w.$])\d+(?:\.\d+(?:e[+-]?\d+)?|e[+-]?\d+)/y, (token) => [nudged(token)]],
   [/(?<![\w.$])0x[0-9a-f]+u?/y, (token) => [`(${token} + 1)`]],
   [/(?<![\w.$])\d+u?(?![\w.])/y, (token) => moved(token)],
-  // A literal size.
-  [/\b[A-Z][A-Z0-9_]+\b/y, (token) => [`(${token} + 1)`]],
+  // A literal size; VEC is a type.
+  [/\b(?!VEC\b)[A-Z][A-Z0-9_]+\b/y, (token) => [`(${token} + 1)`]],
 ];
 
 const nudged = (token: string): string => (Number(token) === 0 ? '0.01' : String(Number(token) * 1.01));

@@ -1,5 +1,5 @@
 import { Rng } from '../../src/base/rng.ts';
-import type { Bench } from './bench.ts';
+import type { KernelBench } from './bench.ts';
 import type { KernelCase } from './cases/case.ts';
 import { relativeError } from './numbers.ts';
 
@@ -18,7 +18,12 @@ export interface Verdict {
 }
 
 /** Runs a case at one n on the inputs of a seed, and holds every check to its bound. Never throws. */
-export async function prove(kernelCase: KernelCase, n: number, seed: string, bench: Bench): Promise<Verdict> {
+export async function prove(
+  kernelCase: KernelCase,
+  n: number,
+  seed: string,
+  bench: KernelBench,
+): Promise<Verdict> {
   const failures: Failure[] = [];
   const fail = (what: string) => failures.push({ case: kernelCase.name, n, seed, what });
   let worst = 0;

@@ -1,5 +1,5 @@
 import type { Rng } from '../../../src/base/rng.ts';
-import type { Bench } from '../bench.ts';
+import type { KernelBench } from '../bench.ts';
 
 /**
  * What a kernel gave and what its float64 twin gives. It holds where ‖out − reference‖ / ‖reference‖ ≤ bound; a bound of
@@ -38,7 +38,7 @@ export interface KernelCase {
   brief: readonly number[];
   /** Only where every subgroup has 4 lanes. */
   quads?: boolean;
-  run(bench: Bench, n: number, rng: Rng): Promise<Check[]>;
+  run(bench: KernelBench, n: number, rng: Rng): Promise<Check[]>;
 }
 
 /** Row counts that are nothing, one, no multiple of any tile, and full workgroups. */
