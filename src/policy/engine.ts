@@ -133,7 +133,7 @@ export interface TurnOptions extends Truncation {
   seed: number;
 }
 
-/** A policy that can be trained and asked. One implementation in WGSL, one on the float64 twins. */
+/** A policy that can be trained and asked. Implemented in WGSL, in WebAssembly, and on the float64 twins. */
 export interface PolicyEngine {
   readonly shape: PolicyShape;
   readonly device: DeviceInfo;

@@ -27,7 +27,7 @@ import { allocate, type Workspace } from './workspace.ts';
 const CAPACITY = 16384;
 
 /**
- * A policy on the float64 twins, for browsers without WebGPU and as the reference in tests. Parameters and moments
+ * A policy on the float64 twins, for browsers without WebGPU and WebAssembly SIMD, and as the reference in tests. Parameters and moments
  * are float32, as in WGSL, so checkpoints are interchangeable and a resumed run continues bit for bit; activations and
  * gradients are float64: products from either storage take the same time (the strips of `product` are float64
  * anyway), so the exact one is kept. Everything runs when it is called, on the calling thread.

@@ -27,7 +27,7 @@ const CAPACITY = 16384;
 
 /**
  * A policy in float32 on the processor: kernels in WebAssembly with 128-bit SIMD, one thread. Everything runs when it is
- * called, on the calling thread; every sum has one order, so equal calls give equal bits on every machine.
+ * called, on the calling thread; every sum has one order, so equal calls give equal bits.
  * @param options.capacity most positions in one batch; memory grows with the largest batch seen, not with this.
  * @throws LabError on a shape that no engine can build, a capacity that is no whole number ≥ 1, a machine without
  * WebAssembly SIMD, or a policy beyond the 4 GiB of its memory.
