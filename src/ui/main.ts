@@ -4,6 +4,7 @@ import { methods } from '../lab/registry.ts';
 import { openStore } from '../store/open.ts';
 import App from './App.svelte';
 import { offerToScripts } from './console.ts';
+import { isPlace } from './engine/page.ts';
 import { Mining } from './mine/mining.svelte.ts';
 import { workerServices } from './services.ts';
 import { Session } from './session.svelte.ts';
@@ -22,7 +23,7 @@ async function start(): Promise<void> {
   mount(App, { target, props: { session, mining, theme } });
   offerToScripts(services);
   void mining.refreshKept();
-  const start = await session.takeLink(location.hash);
+  const start = !isPlace(location.hash) && (await session.takeLink(location.hash));
   if (start) void session.run();
   await session.open(new URL(`recorded/${method.id}.json`, document.baseURI).href);
 }

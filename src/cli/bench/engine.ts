@@ -1,17 +1,11 @@
 import type { LabDevice } from '../../gpu/device.ts';
+import { describeDevice } from '../../lab/bench/here.ts';
 import { measureEngine } from '../../lab/bench/measure.ts';
 import type { PeerName } from '../../lab/bench/peers/peer.ts';
-import { FULL } from '../../lab/bench/plan.ts';
-import type { BenchRow } from '../../lab/bench/row.ts';
+import { type BenchPlan, FULL } from '../../lab/bench/plan.ts';
+import { type BenchTable, emptyTable, withEvent } from '../../lab/bench/table.ts';
 import type { Terminal } from '../terminal.ts';
 import { loadRuntime, pretendBrowser } from './browser.ts';
-
-/** Rows of the engine's benchmark and the libraries that took part, by version. */
-export interface EngineBench {
-  rows: BenchRow[];
-  versions: Record<string, string>;
-  remarks: string[];
-}
 
 /**
  * Measures the engine, and the libraries beside it in this same process.
@@ -22,16 +16,15 @@ export async function benchEngine(
   gpu: GPU | null,
   against: PeerName[],
   terminal: Terminal,
-): Promise<EngineBench> {
+  plan: BenchPlan = FULL,
+): Promise<BenchTable> {
   if (against.length > 0) pretendBrowser(gpu);
-  const bench: EngineBench = { rows: [], versions: {}, remarks: [] };
-  for await (const event of measureEngine(device, { ...FULL, against }, loadRuntime))
-    if (event.type === 'row') bench.rows.push(event.row);
-    else if (event.type === 'version') bench.versions[event.name] = event.version;
-    else if (event.type === 'progress') terminal.progress(event.what, event.done, event.of, 'parts');
-    else {
-      bench.remarks.push(event.text);
-      terminal.say(event.text);
-    }
-  return bench;
+  let table = emptyTable(new Date().toISOString(), `Node.js ${process.version}`);
+  table = withEvent(table, { type: 'device', device: describeDevice(device) });
+  for await (const event of measureEngine(device, { ...plan, against }, loadRuntime)) {
+    table = withEvent(table, event);
+    if (event.type === 'progress') terminal.progress(event.what, event.done, event.of, 'parts');
+    else if (event.type === 'remark') terminal.say(event.text);
+  }
+  return table;
 }

@@ -1,7 +1,10 @@
 import type { Json } from '../../base/json.ts';
 import { type LabDevice, openDevice } from '../../gpu/device.ts';
+import { describeDevice } from '../../lab/bench/here.ts';
 import { PEERS, type PeerName } from '../../lab/bench/peers/peer.ts';
+import { PLANS, type PlanName } from '../../lab/bench/plan.ts';
 import type { BenchRow } from '../../lab/bench/row.ts';
+import { type BenchTable, emptyTable } from '../../lab/bench/table.ts';
 import { benchEngine } from '../bench/engine.ts';
 import { benchTraces } from '../bench/traces.ts';
 import { benchWorlds } from '../bench/worlds.ts';
@@ -27,6 +30,11 @@ export const bench: Command = {
         help: 'where the engine is measured (default: dawn where it works)',
       },
       {
+        name: 'size',
+        value: Object.keys(PLANS).join('|'),
+        help: 'how much of the engine is measured (default: full)',
+      },
+      {
         name: 'against',
         value: PEERS.join(','),
         help: 'libraries that do the same training and sampling, in the same run on the same device',
@@ -36,25 +44,26 @@ export const bench: Command = {
   async run(input, terminal) {
     const suites = chooseSuites(input.operands[0]);
     const against = chooseLibraries(input, suites);
+    const size = chooseSize(input.get('size'));
     const { device, gpu } = await chooseDevice(input, suites, terminal);
     try {
       const rows: BenchRow[] = [];
-      let versions: Record<string, string> = {};
-      let remarks: string[] = [];
+      let engine: BenchTable | null = null;
       for (const suite of suites) {
         if (suite === 'trace') rows.push(...(await benchTraces()));
         else if (suite === 'worlds') rows.push(...(await benchWorlds()));
         else {
-          const engine = await benchEngine(device, gpu, against, terminal);
+          engine = await benchEngine(device, gpu, against, terminal, PLANS[size]);
           rows.push(...engine.rows);
-          ({ versions, remarks } = engine);
         }
       }
       show(rows, terminal);
-      const name = device ? device.report.name : 'the processor';
-      terminal.say(`\nEngine on: ${name}`);
-      const info = { backend: device ? 'webgpu' : 'cpu', name, limits: device?.report.limits ?? {} };
-      terminal.result({ device: info, versions, remarks, rows } as unknown as Json);
+      if (engine) terminal.say(`\nEngine on: ${engine.device?.name}`);
+      terminal.result({
+        ...(engine ?? emptyTable(new Date().toISOString(), `Node.js ${process.version}`)),
+        device: describeDevice(device),
+        rows,
+      } as unknown as Json);
       return 0;
     } finally {
       device?.destroy();
@@ -108,6 +117,13 @@ function chooseSuites(word: string | undefined): readonly Suite[] {
   const suite = SUITES.find((one) => one === word);
   if (!suite) throw new UsageError(`There is no benchmark "${word}". ${suggest(word, SUITES)}`);
   return [suite];
+}
+
+function chooseSize(word = 'full'): PlanName {
+  const names = Object.keys(PLANS) as PlanName[];
+  const name = names.find((one) => one === word);
+  if (!name) throw new UsageError(`--size takes ${names.join(', ')}; got "${word}".`);
+  return name;
 }
 
 function chooseLibraries(input: Parsed, suites: readonly Suite[]): PeerName[] {

@@ -28,6 +28,17 @@ export const FULL: BenchPlan = {
   against: [],
 };
 
+/** What the page measures first: less than a minute without a graphics card, seconds with one. */
+export const QUICK: BenchPlan = {
+  students: [
+    { shape: MICRO, tokens: 512 },
+    { shape: ofWidth(128), tokens: 512 },
+  ],
+  turn: { ...TURN, limit: 16 },
+  rounds: 3,
+  against: [],
+};
+
 /** Seconds on any device: every part of the benchmark on a student of a few thousand parameters. */
 export const TINY: BenchPlan = {
   students: [{ shape: { vocab: 20, width: 16, layers: 2, heads: 2, hidden: 32, context: 48 }, tokens: 64 }],
@@ -35,6 +46,9 @@ export const TINY: BenchPlan = {
   rounds: 2,
   against: [],
 };
+
+export const PLANS = { tiny: TINY, quick: QUICK, full: FULL } as const;
+export type PlanName = keyof typeof PLANS;
 
 /** Parts of a plan, each of which the benchmark counts as one step of its progress. */
 export const partsOf = ({ students }: BenchPlan): number => students.length + 3;
