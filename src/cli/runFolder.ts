@@ -6,7 +6,7 @@ import type { RunResume } from '../lab/run.ts';
 import type { RunSummary } from '../lab/services.ts';
 import type { LearnResume, TaskSplit } from '../methods/method.ts';
 import type { DeviceInfo } from '../policy/engine.ts';
-import { exportOnnx } from '../policy/onnx/export.ts';
+import { type ExportOptions, exportOnnx } from '../policy/onnx/export.ts';
 import { readSafetensors, writeSafetensors } from '../policy/safetensors.ts';
 import type { TrainingCheckpoint } from '../policy/training.ts';
 import type { Task } from '../task/model.ts';
@@ -87,13 +87,13 @@ export class RunFolder {
     this.#saveState();
   }
 
-  /** The arm is done: its last checkpoint becomes the run's policy. */
-  finishArm(arm: string): void {
+  /** The arm is done: its last checkpoint becomes the run's policy. @param onnx what its ONNX file holds besides. */
+  finishArm(arm: string, onnx: ExportOptions = {}): void {
     const { current } = this.#state;
     if (current?.arm === arm) {
       const checkpoint = readSafetensors(readFileSync(this.file(current.file)));
       this.write('policy.safetensors', writeSafetensors(checkpoint, { arm }));
-      this.write('policy.onnx', exportOnnx(checkpoint));
+      this.write('policy.onnx', exportOnnx(checkpoint, onnx));
     }
     this.#state = { ...this.#state, finished: [...this.#state.finished, arm], current: null };
     this.#saveState();

@@ -1,8 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { exportOptions } from '../lab/play.ts';
+import { methods } from '../lab/registry.ts';
 import type { RunEvent } from '../lab/services.ts';
 import { demonstration } from '../learn/demonstration.ts';
 import type { RunSpec } from '../methods/method.ts';
 import type { DeviceInfo } from '../policy/engine.ts';
+import type { ExportOptions } from '../policy/onnx/export.ts';
 import type { Task } from '../task/model.ts';
 import { worlds } from '../world/index.ts';
 import type { RunFolder, SeedResult } from './runFolder.ts';
@@ -75,7 +78,7 @@ export async function recordRun(
         place.checkpoint(event.arm, event.checkpoint);
         break;
       case 'arm':
-        place.finishArm(event.arm);
+        place.finishArm(event.arm, onnxOptions(spec));
         break;
       case 'recovery':
         terminal.say(`${prefix}${event.text}`);
@@ -91,6 +94,12 @@ export async function recordRun(
     if (signal.aborted) return null;
   }
   return null;
+}
+
+/** The file is to be played by others: with its cache, and with the tokens of its world. */
+function onnxOptions({ method }: RunSpec): ExportOptions {
+  const world = methods.find(({ id }) => id === method)?.world;
+  return world === undefined ? { cache: true } : exportOptions(world);
 }
 
 /** Token row of a task, in the language of its world: what the policy trains on. */

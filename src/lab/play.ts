@@ -2,7 +2,7 @@ import { describeEpisode, describeTurn, type Episode, type ReadableTurn } from '
 import { rollouts } from '../learn/rollout.ts';
 import { pack } from '../policy/batch.ts';
 import type { Checkpoint, DeviceInfo, PolicyEngine, PolicyShape } from '../policy/engine.ts';
-import { exportOnnx } from '../policy/onnx/export.ts';
+import { type ExportOptions, exportOnnx } from '../policy/onnx/export.ts';
 import type { OnnxProvider, OnnxRuntime } from '../policy/onnx/lm.ts';
 import { type OnnxPolicy, openOnnxPolicy } from '../policy/onnx/policy.ts';
 import { createWordTokenizer } from '../policy/tokenizer/index.ts';
@@ -56,11 +56,15 @@ export interface Agreement {
   engine: DeviceInfo;
 }
 
-/** The policy of a run as an ONNX file for others: with its cache, and with the names of its tokens. */
-export function policyFile(world: string, checkpoint: Checkpoint): Uint8Array<ArrayBuffer> {
+/** What an ONNX file for others holds besides the policy: its cache, and the tokens of its world. @throws LabError on an unknown world. */
+export function exportOptions(world: string): ExportOptions {
   const { vocabulary } = worldById(world).language;
-  return exportOnnx(checkpoint, { cache: true, tokenizer: createWordTokenizer(vocabulary), vocabulary });
+  return { cache: true, tokenizer: createWordTokenizer(vocabulary), vocabulary };
 }
+
+/** The policy of a run as an ONNX file for others. */
+export const policyFile = (world: string, checkpoint: Checkpoint): Uint8Array<ArrayBuffer> =>
+  exportOnnx(checkpoint, exportOptions(world));
 
 /**
  * Exports a policy to ONNX, lets the ONNX model act on one task in its world, token by token with its cache, and compares

@@ -12,6 +12,10 @@ export const PROVIDERS: Record<OnnxProvider, { title: string; megabytes: number 
   webgpu: { title: 'WebGPU, on the graphics device', megabytes: 27 },
 };
 
+/** Bytes as a reader counts them: `73.2 kB`, `12.4 MB`. */
+export const fileSize = (bytes: number): string =>
+  bytes < 1e6 ? `${figure(bytes / 1e3)} kB` : `${figure(bytes / 1e6)} MB`;
+
 /** Where the lab's engine ran. */
 export const engineName = ({ backend, name }: DeviceInfo): string =>
   backend === 'webgpu' ? `WebGPU, ${name}` : `processor, ${name}`;
