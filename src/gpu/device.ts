@@ -1,6 +1,5 @@
 import { type FailureKind, LabError } from '../base/errors.ts';
 import { explain, noteClosed } from './failure.ts';
-import { tilingFor } from './matmul.ts';
 import { Pipelines } from './pipelines.ts';
 import { checkKnownAnswers } from './selfTest.ts';
 
@@ -94,7 +93,7 @@ export async function openDevice(gpu: GPU | undefined): Promise<LabDevice> {
       const device = await adapter.requestDevice(wishes(adapter, rung));
       const opened = new LabDevice(device, report(adapter, device));
       try {
-        await checkKnownAnswers(device, opened.pipelines, tilingFor(opened.report));
+        await checkKnownAnswers(device, opened.pipelines, opened.report);
       } catch (error) {
         throw await explain(error, opened, 'WebGPU');
       }

@@ -31,6 +31,7 @@ export class Memory implements Allocator {
   readonly #buffers = new Set<GPUBuffer>();
   readonly #checks: Promise<void>[] = [];
   #bytes = 0;
+  #closed = false;
 
   /** @param owner what the memory is for, in the words of an error message ("the policy"). */
   constructor(device: GPUDevice, owner: string) {
@@ -46,7 +47,8 @@ export class Memory implements Allocator {
   /**
    * A zero-filled buffer of at least `bytes`.
    * Failure of the device to provide it shows at `settled`.
-   * @throws LabError where the device's limits exclude the size.
+   * @throws LabError where the device's limits exclude the size, or all was given back: what is still being recorded when its
+   * owner is destroyed must not allocate.
    */
   create(label: string, bytes: number, usage: GPUBufferUsageFlags): GPUBuffer {
     const { maxBufferSize, maxStorageBufferBindingSize } = this.#device.limits;
@@ -57,6 +59,8 @@ export class Memory implements Allocator {
         where: this.#owner,
         remedy: REMEDY,
       });
+    if (this.#closed)
+      throw new LabError(`${this.#owner} was destroyed`, { where: label, remedy: 'create a new one' });
     this.#device.pushErrorScope('validation');
     this.#device.pushErrorScope('out-of-memory');
     const buffer = this.#device.createBuffer({ label, size, usage });
@@ -102,8 +106,9 @@ export class Memory implements Allocator {
     buffer.destroy();
   }
 
-  /** Gives every buffer back. May be called twice. */
+  /** Gives every buffer back, for good. May be called twice. */
   destroy(): void {
+    this.#closed = true;
     for (const buffer of [...this.#buffers]) this.free(buffer);
   }
 }

@@ -29,7 +29,10 @@ export class Pipelines {
   }
 
   async #compile(label: string, code: string): Promise<GPUComputePipeline> {
+    // What this kernel does wrong is told to who asked for it; uncaught, it would count against the whole device.
+    this.#device.pushErrorScope('validation');
     const module = this.#device.createShaderModule({ label, code });
+    const scope = this.#device.popErrorScope().catch(() => null);
     try {
       return await this.#device.createComputePipelineAsync({
         label,
@@ -37,6 +40,7 @@ export class Pipelines {
         compute: { module, entryPoint: 'main' },
       });
     } catch (cause) {
+      await scope;
       const { messages } = await module.getCompilationInfo();
       const text = messages.map((m) => `line ${m.lineNum}: ${m.message}`).join('; ');
       throw new LabError(`the kernel does not compile: ${text || String(cause)}`, {

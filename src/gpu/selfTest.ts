@@ -1,86 +1,112 @@
+import attentionSource from '../../shaders/attention.wgsl?raw';
+import lossSource from '../../shaders/cross_entropy.wgsl?raw';
 import normSource from '../../shaders/rms_norm.wgsl?raw';
 import { LabError } from '../base/errors.ts';
-import { matmulNt, type Tiling } from './matmul.ts';
-import { Memory } from './memory.ts';
+import { matmulNt, type ProductDevice, tilingFor } from './matmul.ts';
+import { Memory, USAGE } from './memory.ts';
 import type { Pipelines } from './pipelines.ts';
-import { recordPlan } from './plan.ts';
+import { type Launch, recordPlan } from './plan.ts';
 import { readBuffer } from './read.ts';
+import { expectedAnswers, SIZE, type Stage, testInputs } from './selfTestAnswers.ts';
 import { wgsl } from './wgsl.ts';
 
-const ROWS = 5;
-const WIDTH = 8;
-const COLUMNS = 12;
-
 /**
- * Runs a small product and a normalisation whose results are known: some drivers compile kernels to wrong code, and
- * failed allocations can pass in silence, so a device proves itself before it is used.
- * @param tiling the tile that products on this device will use.
- * @throws LabError where a number is off by more than rounding.
+ * Runs a small chain whose numbers are known, normalisation → product → attention → product → cross-entropy: some drivers
+ * compile kernels to wrong code, and failed allocations can pass in silence, so a device proves itself before it is used.
+ * The second product takes the tile of large ones, which on a GPU is another kernel than that of small ones.
+ * @throws LabError that names the first stage where a number is off by more than rounding.
  */
 export async function checkKnownAnswers(
   device: GPUDevice,
   pipelines: Pick<Pipelines, 'get'>,
-  tiling: Tiling,
+  report: ProductDevice,
 ): Promise<void> {
   const memory = new Memory(device, 'the device check');
   try {
-    const dims = memory.create('dims', 16, GPUBufferUsage.UNIFORM | GPUBufferUsage.COPY_DST);
-    const [x, gain, weight, y, inverse, c] = [
-      ROWS * WIDTH,
-      WIDTH,
-      COLUMNS * WIDTH,
-      ROWS * WIDTH,
-      ROWS,
-      ROWS * COLUMNS,
-    ].map((count, i) => memory.storage(`check ${i}`, count)) as [
-      GPUBuffer,
+    const { rows, width, heads, vocab } = SIZE;
+    const inputs = testInputs();
+    const filled = (label: string, data: Uint32Array<ArrayBuffer> | Float32Array<ArrayBuffer>) => {
+      const buffer = memory.storage(label, data.length);
+      memory.fill(buffer, () => data);
+      return buffer;
+    };
+    const uniform = (label: string, words: number[]) => {
+      const buffer = memory.create(label, 16, USAGE.UNIFORM | USAGE.COPY_DST);
+      memory.fill(buffer, () => new Uint32Array(words));
+      return buffer;
+    };
+    const room = (label: string, elements: number) => memory.storage(label, elements);
+    const dims = uniform('dims', [rows, rows, 0, 0]);
+    const tile = uniform('tile', [0, vocab, 0, 0]);
+    const made: Record<Stage, GPUBuffer> = {
+      rms_norm: room('normed', rows * width),
+      matmul_nt: room('qkv', rows * 3 * width),
+      attention: room('attended', rows * width),
+      'matmul_nt, the tile of large products': room('logits', rows * vocab),
+      cross_entropy: room('nll', rows),
+    };
+    const [normed, qkv, attended, logits, nll] = Object.values(made) as [
       GPUBuffer,
       GPUBuffer,
       GPUBuffer,
       GPUBuffer,
       GPUBuffer,
     ];
-    const input = Float32Array.from({ length: ROWS * WIDTH }, (_, i) => ((i * 7) % 11) - 5);
-    const gains = Float32Array.from({ length: WIDTH }, (_, i) => 0.5 + i / 8);
-    const weights = Float32Array.from({ length: COLUMNS * WIDTH }, (_, i) => ((i * 5) % 13) - 6);
-    device.queue.writeBuffer(dims, 0, new Uint32Array([ROWS, ROWS, 0, 0]));
-    for (const [buffer, data] of [
-      [x, input],
-      [gain, gains],
-      [weight, weights],
-    ] as const)
-      device.queue.writeBuffer(buffer, 0, data);
-    const norm = wgsl(normSource, { D4: WIDTH / 4 });
-    const product = matmulNt({ m: COLUMNS, k: WIDTH }, tiling, 'plain', 'n');
-    const plan = await recordPlan(device, pipelines, memory, [
-      { label: 'rms_norm', code: norm, bindings: [dims, x, gain, y, inverse], threads: (s) => s.n! },
-      { ...product, bindings: [dims, y, weight, c] },
-    ]);
+    const large = tilingFor(report, { kind: 'nt', rows: 1024, m: 64, k: 64 });
+    const project = matmulNt({ m: 3 * width, k: width }, tilingFor(report), 'plain', 'n');
+    const output = matmulNt({ m: vocab, k: width }, large, 'plain', 'n');
+    const threads = () => rows;
+    // As many rows a thread as the policy's own kernels take.
+    const block = report.software ? 4 : 1;
+    const launches: Launch[] = [
+      {
+        label: 'rms_norm',
+        code: wgsl(normSource, { D4: width / 4, LANES: 1, PARALLEL: false }),
+        bindings: [dims, filled('x', inputs.x), filled('gain', inputs.gain), normed, room('inverse', rows)],
+        threads,
+      },
+      { ...project, bindings: [dims, normed, filled('weights', inputs.weights), qkv] },
+      {
+        label: 'attention',
+        code: wgsl(attentionSource, {
+          VEC: 'vec4f',
+          HEADS: heads,
+          HEAD_VECS: width / heads / 4,
+          WIDTH_VECS: width / 4,
+          SCALE: 1 / Math.sqrt(width / heads),
+          BLOCK: block,
+          WORKGROUP: 16,
+        }),
+        bindings: [dims, qkv, filled('starts', inputs.starts), attended, room('lse', rows * heads)],
+        threads: () => Math.ceil(rows / block) * heads,
+      },
+      { ...output, bindings: [dims, attended, filled('embedding', inputs.embedding), logits] },
+      {
+        label: 'cross_entropy',
+        code: wgsl(lossSource, { COLUMNS4: vocab / 4, LANES: 1, PARALLEL: false, WORKGROUP: 64 }),
+        bindings: [dims, tile, logits, filled('targets', inputs.targets), room('state', 4 * rows), nll],
+        threads,
+      },
+    ];
+    const plan = await recordPlan(device, pipelines, memory, launches);
     await memory.settled();
     const encoder = device.createCommandEncoder();
     const pass = encoder.beginComputePass();
-    plan.encode(pass, { n: ROWS });
+    plan.encode(pass, { n: rows });
     pass.end();
     device.queue.submit([encoder.finish()]);
-    compare(new Float32Array(await readBuffer(device, c, ROWS * COLUMNS * 4)), answer(input, gains, weights));
+    const expected = expectedAnswers(inputs);
+    const measured = await Promise.all(
+      Object.values(made).map((buffer) => readBuffer(device, buffer, buffer.size)),
+    );
+    for (const [i, stage] of (Object.keys(made) as Stage[]).entries())
+      compare(stage, new Float32Array(measured[i]!), expected[stage]);
   } finally {
     memory.destroy();
   }
 }
 
-/** The same in float64. */
-function answer(x: Float32Array, gain: Float32Array, weight: Float32Array): number[] {
-  const out: number[] = [];
-  for (let row = 0; row < ROWS; row++) {
-    const values = x.subarray(row * WIDTH, (row + 1) * WIDTH);
-    const scale = 1 / Math.sqrt(values.reduce((sum, v) => sum + v * v, 0) / WIDTH + 1e-6);
-    for (let m = 0; m < COLUMNS; m++)
-      out.push(values.reduce((sum, v, k) => sum + v * scale * gain[k]! * weight[m * WIDTH + k]!, 0));
-  }
-  return out;
-}
-
-function compare(measured: Float32Array, expected: readonly number[]): void {
+function compare(stage: Stage, measured: Float32Array, expected: readonly number[]): void {
   const at = expected.findIndex(
     (value, i) => !(Math.abs(measured[i]! - value) <= 1e-4 * (1 + Math.abs(value))),
   );
@@ -88,7 +114,7 @@ function compare(measured: Float32Array, expected: readonly number[]): void {
   throw new LabError(
     `the graphics device computes wrong numbers: ${measured[at]} where ${expected[at]} is right`,
     {
-      where: `device check, element ${at}`,
+      where: `device check, ${stage}, element ${at}`,
       remedy: 'update the graphics driver or the browser, or use the CPU engine',
     },
   );

@@ -56,15 +56,34 @@ describe('the device', { timeout: 120_000 }, () => {
     await expect(openDevice(empty as unknown as GPU)).rejects.toThrow(LabError);
   });
 
-  it('fails its check where a kernel computes something else', async () => {
-    const wrong = {
+  // A GPU's kernels, a workgroup's tile among them.
+  const report = { software: false, quads: false };
+  it.each([
+    ['rms_norm', '1.0 / sqrt(', '1.5 / sqrt('],
+    ['matmul_nt', 'c0_0 += ', 'c0_0 -= '],
+    ['attention', 'keep + p;', 'keep + 2 * p;'],
+    ['matmul_shared', 'c0 += a0[0]', 'c0 -= a0[0]'],
+    ['cross_entropy', 'lse - target_logit', 'lse + target_logit'],
+  ])('fails its check where %s computes something else', async (kernel, right, wrong) => {
+    const pipelines = {
       get: (label: string, code: string) =>
-        device.pipelines.get(label, code.replace('1.0 / sqrt(', '1.5 / sqrt(')),
+        device.pipelines.get(label, label === kernel ? code.replace(right, wrong) : code),
     };
-    const tiling = { rows: 4, columns4: 2, workgroup: 64, subgroups: false };
-    await expect(checkKnownAnswers(device.gpu, wrong, tiling)).rejects.toThrow(/wrong numbers/);
-    await expect(checkKnownAnswers(device.gpu, device.pipelines, tiling)).resolves.toBeUndefined();
+    const place = kernel === 'matmul_shared' ? 'the tile of large products' : kernel;
+    await expect(checkKnownAnswers(device.gpu, pipelines, report)).rejects.toThrow(
+      expect.objectContaining({
+        message: expect.stringMatching(/wrong numbers/),
+        where: expect.stringContaining(place),
+      }),
+    );
   });
+
+  it.each([report, { software: true, quads: false }])(
+    'passes its check with the kernels of %o',
+    async (of) => {
+      await expect(checkKnownAnswers(device.gpu, device.pipelines, of)).resolves.toBeUndefined();
+    },
+  );
 
   it('counts the bytes of live buffers', async () => {
     const memory = new Memory(device.gpu, 'the test');
@@ -107,10 +126,19 @@ describe('the device', { timeout: 120_000 }, () => {
     memory.destroy();
   });
 
-  it('hands on what the compiler says, and remembers errors that nobody caught', async () => {
+  it('hands on what the compiler says, is none the worse for it, and remembers errors that nobody caught', async () => {
     const other = await openTestDevice();
     await expect(other.pipelines.get('broken', 'fn main( {')).rejects.toThrow(/does not compile: line 1/);
-    await expect.poll(() => other.fault).toMatch(/broken|parsing/i);
+    // Text that parses and still makes no pipeline.
+    const noEntry = '@compute @workgroup_size(1) fn other() {}';
+    await expect(other.pipelines.get('nameless', noEntry)).rejects.toThrow(/does not compile/);
+    await other.gpu.queue.onSubmittedWorkDone();
+    expect(other.fault).toBeNull();
+    await checkKnownAnswers(other.gpu, other.pipelines, other.report);
+    const buffer = other.gpu.createBuffer({ size: 16, usage: GPUBufferUsage.COPY_DST });
+    other.gpu.queue.writeBuffer(buffer, 16, new Uint32Array(4));
+    await expect.poll(() => other.fault).toMatch(/write|range|large/i);
+    buffer.destroy();
     other.destroy();
     expect(await other.lost).toMatchObject({ own: true });
   });

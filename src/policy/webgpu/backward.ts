@@ -1,4 +1,3 @@
-import { matmulNn, matmulTn } from '../../gpu/matmul.ts';
 import type { Launch } from '../../gpu/plan.ts';
 import { upRows } from '../layout.ts';
 import { launch, restOf, type Stage } from './forward.ts';
@@ -32,7 +31,7 @@ export function backwardLaunches(stage: Stage): Launch[] {
 
 /** Through x += Wdown·gelu(Wup·norm(x)), or the same with swiglu, whose gradient takes the place of its input. */
 function mlpLaunches(stage: Stage, l: number): Launch[] {
-  const { shape, tiling, parameters, activations, gradients } = stage;
+  const { shape, products, parameters, activations, gradients } = stage;
   const { width, hidden } = shape;
   const a = activations.layers[l]!;
   const rest = restOf(stage, l);
@@ -46,12 +45,12 @@ function mlpLaunches(stage: Stage, l: number): Launch[] {
   const dBefore = gated ? a.before : gradients.hidden;
   const through = gated
     ? [
-        launch(matmulNn(down, tiling, 'plain', rows), dims, residual, weights('down'), gradients.hidden),
+        launch(products.nn(down, 'plain', rows), dims, residual, weights('down'), gradients.hidden),
         launch(kernels.swigluBackward(hidden, rows), dims, gradients.hidden, a.before),
       ]
     : [
         launch(
-          matmulNn(down, tiling, 'geluBackward', rows),
+          products.nn(down, 'geluBackward', rows),
           dims,
           residual,
           weights('down'),
@@ -60,17 +59,17 @@ function mlpLaunches(stage: Stage, l: number): Launch[] {
         ),
       ];
   return [
-    launch(matmulTn(down, tiling, slicing), dims, residual, a.activated, gradient('down')),
+    launch(products.tn(down, slicing), dims, residual, a.activated, gradient('down')),
     ...through,
-    launch(matmulTn(up, tiling, slicing), dims, dBefore, a.normed2, gradient('up')),
-    launch(matmulNn(up, tiling, 'plain', rows), dims, dBefore, weights('up'), gradients.width),
+    launch(products.tn(up, slicing), dims, dBefore, a.normed2, gradient('up')),
+    launch(products.nn(up, 'plain', rows), dims, dBefore, weights('up'), gradients.width),
     ...normLaunches(stage, rest, a.middle, a.inverse2, `${l}.norm2`),
   ];
 }
 
 /** Through the output projection; behind the last attention, back from the trained rows to all positions. */
 function outLaunches(stage: Stage, l: number): Launch[] {
-  const { shape, tiling, parameters, batch, gradients, positions } = stage;
+  const { shape, products, parameters, batch, gradients, positions } = stage;
   const { width } = shape;
   const { dims, rows, o, residual } = restOf(stage, l);
   const slicing = { slices: parameters.slices, stride: parameters.count };
@@ -78,14 +77,8 @@ function outLaunches(stage: Stage, l: number): Launch[] {
   const spread = (some: GPUBuffer, all: GPUBuffer) =>
     launch(kernels.spreadRows(width, 'n'), positions, batch.field('places'), some, all);
   return [
-    launch(matmulTn(out, tiling, slicing), dims, residual, o, parameters.slicedGradient(`${l}.out`)),
-    launch(
-      matmulNn(out, tiling, 'plain', rows),
-      dims,
-      residual,
-      parameters.weights(`${l}.out`),
-      gradients.width,
-    ),
+    launch(products.tn(out, slicing), dims, residual, o, parameters.slicedGradient(`${l}.out`)),
+    launch(products.nn(out, 'plain', rows), dims, residual, parameters.weights(`${l}.out`), gradients.width),
     ...(residual === gradients.residual
       ? []
       : [spread(gradients.width, gradients.attended), spread(residual, gradients.residual)]),
@@ -94,7 +87,7 @@ function outLaunches(stage: Stage, l: number): Launch[] {
 
 /** Through attention(rotary(Wqkv·norm(x))). */
 function attentionLaunches(stage: Stage, l: number): Launch[] {
-  const { shape, tiling, attentionTiling, parameters, batch, activations, gradients, positions, turns } =
+  const { shape, products, attentionTiling, parameters, batch, activations, gradients, positions, turns } =
     stage;
   const { width, heads } = shape;
   const a = activations.layers[l]!;
@@ -110,15 +103,9 @@ function attentionLaunches(stage: Stage, l: number): Launch[] {
     launch(toQueries, positions, a.qkv, batch.field('starts'), a.o, a.lse, dOut, qkv, delta),
     launch(toKeys, positions, a.qkv, batch.field('ends'), a.lse, delta, dOut, qkv),
     launch(kernels.rotary(size, 'n', -1), positions, batch.field('positions'), turns, qkv),
+    launch(products.tn(project, slicing), positions, qkv, a.normed1, parameters.slicedGradient(`${l}.qkv`)),
     launch(
-      matmulTn(project, tiling, slicing),
-      positions,
-      qkv,
-      a.normed1,
-      parameters.slicedGradient(`${l}.qkv`),
-    ),
-    launch(
-      matmulNn(project, tiling, 'plain', 'n'),
+      products.nn(project, 'plain', 'n'),
       positions,
       qkv,
       parameters.weights(`${l}.qkv`),
@@ -146,7 +133,7 @@ function normLaunches(
   const { shape, parameters, gradients } = stage;
   const dy = gradients.width;
   const gain = kernels.rmsNormGain(shape.width, { slices: parameters.slices, stride: parameters.count });
-  const through = kernels.rmsNormBackward(shape.width, rows);
+  const through = kernels.rmsNormBackward(shape.width, rows, stage.normTiling);
   return [
     launch(gain, dims, x, dy, inverse, parameters.slicedGradient(name)),
     launch(through, dims, x, parameters.weights(name), dy, inverse, residual),

@@ -244,10 +244,10 @@ export class WebGpuEngine implements PolicyEngine {
   sampler(rollouts: number): Sampler {
     this.#live();
     const { device, stage } = this.#parts;
-    const { tiling, parameters, turns } = stage;
+    const { products, parameters, turns } = stage;
     const live = () => this.#live();
     const closed = (gone: WebGpuSampler) => this.#samplers.delete(gone);
-    const host = { device, shape: this.shape, tiling, parameters, turns, live, closed };
+    const host = { device, shape: this.shape, products, parameters, turns, live, closed };
     const sampler = new WebGpuSampler(host, rollouts);
     this.#samplers.add(sampler);
     return sampler;

@@ -1,4 +1,4 @@
-import { type Kernel, matmulNt, type Tiling } from '../../gpu/matmul.ts';
+import type { Kernel, Products } from '../../gpu/matmul.ts';
 import type { Binding, Launch } from '../../gpu/plan.ts';
 import type { PolicyShape } from '../engine.ts';
 import { upRows } from '../layout.ts';
@@ -10,8 +10,11 @@ import type { ParameterBuffers } from './parameters.ts';
 /** Everything that the launches of a training step bind. */
 export interface Stage {
   shape: PolicyShape;
-  tiling: Tiling;
+  products: Products;
   attentionTiling: kernels.AttentionTiling;
+  normTiling: kernels.RowTiling;
+  /** For a tile of logits of so many columns. */
+  lossTiling(columns: number): kernels.RowTiling;
   parameters: ParameterBuffers;
   batch: BatchBuffers;
   activations: Activations;
@@ -45,7 +48,7 @@ export function forwardLaunches(stage: Stage): Launch[] {
   for (let l = 0; l < shape.layers; l++) launches.push(...layerLaunches(stage, l));
   launches.push(
     launch(
-      kernels.rmsNorm(width, 'trained'),
+      kernels.rmsNorm(width, 'trained', stage.normTiling),
       trained,
       activations.output,
       parameters.weights('norm'),
@@ -71,17 +74,17 @@ function layerLaunches(stage: Stage, l: number): Launch[] {
 
 /** Up to the output of the attention. Behind the last one, untrained rows are left out: nothing looks at them again. */
 function attentionLaunches(stage: Stage, l: number): Launch[] {
-  const { shape, tiling, parameters, batch, activations, positions, trained, turns } = stage;
+  const { shape, products, parameters, batch, activations, positions, trained, turns } = stage;
   const { width, heads } = shape;
   const size = { heads, headWidth: width / heads };
   const a = activations.layers[l]!;
-  const project = matmulNt({ m: 3 * width, k: width }, tiling, 'plain', 'n');
+  const project = products.nt({ m: 3 * width, k: width }, 'plain', 'n');
   const norm = parameters.weights(`${l}.norm1`);
   const rest = restOf(stage, l);
   const gather = (all: GPUBuffer, some: GPUBuffer) =>
     launch(kernels.embedGather(width, 'trained'), trained, batch.field('rows'), all, some);
   return [
-    launch(kernels.rmsNorm(width, 'n'), positions, a.input, norm, a.normed1, a.inverse1),
+    launch(kernels.rmsNorm(width, 'n', stage.normTiling), positions, a.input, norm, a.normed1, a.inverse1),
     launch(project, positions, a.normed1, parameters.weights(`${l}.qkv`), a.qkv),
     launch(kernels.rotary(size, 'n', 1), positions, batch.field('positions'), turns, a.qkv),
     launch(
@@ -98,24 +101,36 @@ function attentionLaunches(stage: Stage, l: number): Launch[] {
 
 /** The output projection and the MLP. */
 function mlpLaunches(stage: Stage, l: number): Launch[] {
-  const { shape, tiling, parameters, activations } = stage;
+  const { shape, products, parameters, activations } = stage;
   const { width, hidden } = shape;
   const weights = (name: string) => parameters.weights(`${l}.${name}`);
   const a = activations.layers[l]!;
   const { dims, rows, o, input } = restOf(stage, l);
   const output = activations.layers[l + 1]?.input ?? activations.output;
-  const out = matmulNt({ m: width, k: width }, tiling, 'residual', rows);
-  const down = matmulNt({ m: width, k: hidden }, tiling, 'residual', rows);
+  const out = products.nt({ m: width, k: width }, 'residual', rows);
+  const down = products.nt({ m: width, k: hidden }, 'residual', rows);
   return [
     launch(out, dims, o, weights('out'), a.middle, input),
-    launch(kernels.rmsNorm(width, rows), dims, a.middle, weights('norm2'), a.normed2, a.inverse2),
-    ...activateLaunches(shape, tiling, rows, {
+    launch(
+      kernels.rmsNorm(width, rows, stage.normTiling),
       dims,
-      normed: a.normed2,
-      up: weights('up'),
-      before: a.before,
-      activated: a.activated,
-    }),
+      a.middle,
+      weights('norm2'),
+      a.normed2,
+      a.inverse2,
+    ),
+    ...activateLaunches(
+      shape,
+      products,
+      { rows },
+      {
+        dims,
+        normed: a.normed2,
+        up: weights('up'),
+        before: a.before,
+        activated: a.activated,
+      },
+    ),
     launch(down, dims, a.activated, weights('down'), output, a.middle),
   ];
 }
@@ -132,15 +147,15 @@ export interface Activate {
 /** From the normalised rows to the hidden units. gelu is part of its product; the halves of a gate meet in a kernel. */
 export function activateLaunches(
   shape: PolicyShape,
-  tiling: Tiling,
-  rows: string,
+  products: Products,
+  { rows, most }: { rows: string; most?: number },
   { dims, normed, up, before, activated }: Activate,
 ): Launch[] {
   const size = { m: upRows(shape), k: shape.width };
   if (shape.mlp !== 'swiglu')
-    return [launch(matmulNt(size, tiling, 'gelu', rows), dims, normed, up, before, activated)];
+    return [launch(products.nt(size, 'gelu', rows, most), dims, normed, up, before, activated)];
   return [
-    launch(matmulNt(size, tiling, 'plain', rows), dims, normed, up, before),
+    launch(products.nt(size, 'plain', rows, most), dims, normed, up, before),
     launch(kernels.swiglu(shape.hidden, rows), dims, before, activated),
   ];
 }

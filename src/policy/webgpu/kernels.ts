@@ -44,13 +44,35 @@ export const spreadRows = (d: number, rows: string): Kernel =>
 export const embedScatter = (d: number): Kernel =>
   kernel('embed_scatter', scatterSource, { D4: d / 4 }, (s) => (s.distinct! * d) / 4);
 
+/** Threads that share a row, a power of 2. */
+export interface RowTiling {
+  lanes: number;
+}
+
+const ALONE: RowTiling = { lanes: 1 };
+
+/** Neighbouring threads read neighbouring vec4s of a row on a GPU, two each; on a processor a thread walks a row alone. */
+export function normTilingFor(software: boolean, d: number): RowTiling {
+  if (software) return ALONE;
+  return { lanes: Math.min(64, 2 ** Math.max(0, Math.floor(Math.log2(d / 8)))) };
+}
+
+/** The same for a tile of logits, whose rows are many in training. */
+export const lossTilingFor = (software: boolean, columns: number): RowTiling =>
+  software ? ALONE : rowTilingFor(software, columns);
+
 /** Bindings: dims, x, gain, y, inverse. */
-export const rmsNorm = (d: number, rows: string): Kernel =>
-  kernel('rms_norm', normSource, { D4: d / 4 }, (s) => s[rows]!);
+export const rmsNorm = (d: number, rows: string, { lanes }: RowTiling = ALONE): Kernel =>
+  kernel('rms_norm', normSource, { D4: d / 4, LANES: lanes, PARALLEL: lanes > 1 }, (s) => s[rows]! * lanes);
 
 /** Bindings: dims, x, gain, dy, inverse, dx. */
-export const rmsNormBackward = (d: number, rows: string): Kernel =>
-  kernel('rms_norm_backward', normBackwardSource, { D4: d / 4 }, (s) => s[rows]!);
+export const rmsNormBackward = (d: number, rows: string, { lanes }: RowTiling = ALONE): Kernel =>
+  kernel(
+    'rms_norm_backward',
+    normBackwardSource,
+    { D4: d / 4, LANES: lanes, PARALLEL: lanes > 1 },
+    (s) => s[rows]! * lanes,
+  );
 
 /** Bindings: dims, x, dy, inverse, d_gain (sliced). */
 export const rmsNormGain = (d: number, slicing: Slicing): Kernel =>
@@ -147,8 +169,13 @@ export const attentionBackwardKv = (size: HeadSize, tiling: AttentionTiling, row
   packedAttention('attention_backward_kv', attentionKvSource, size, tiling, rows);
 
 /** Bindings: dims, tile, z, targets, state, nll. `columns` is the stored width of a row of z, a multiple of 4. */
-export const crossEntropy = (columns: number, rows: string): Kernel =>
-  kernel('cross_entropy', crossEntropySource, { COLUMNS4: columns / 4 }, (s) => s[rows]!);
+export const crossEntropy = (columns: number, rows: string, { lanes }: RowTiling = ALONE): Kernel =>
+  kernel(
+    'cross_entropy',
+    crossEntropySource,
+    { COLUMNS4: columns / 4, LANES: lanes, PARALLEL: lanes > 1, WORKGROUP: lanes > 1 ? lanes : 64 },
+    (s) => s[rows]! * lanes,
+  );
 
 /** Bindings: dims, tile, z, state, targets, shares. */
 export const crossEntropyBackward = (columns: number, rows: string): Kernel =>
@@ -220,13 +247,8 @@ export const cachedAttention = (
     (s) => s[rows]! * size.heads * parts,
   );
 
-/** Threads that share a row of logits, a power of 2. */
-export interface RowTiling {
-  lanes: number;
-}
-
 /**
- * A GPU wants about eight vec4s a thread, in a workgroup of 32 to 256. On a processor barriers cost more than they bring,
+ * Threads that share a row of logits when it is drawn from. A GPU wants about eight vec4s a thread, in a workgroup of 32 to 256. On a processor barriers cost more than they bring,
  * but the four lanes of one subgroup share a long row well, above all where rows are few.
  */
 export function rowTilingFor(software: boolean, vocab: number): RowTiling {

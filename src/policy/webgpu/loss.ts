@@ -1,4 +1,3 @@
-import { matmulNn, matmulNt, matmulTn } from '../../gpu/matmul.ts';
 import type { Launch } from '../../gpu/plan.ts';
 import type { VocabTile } from './activations.ts';
 import { launch, type Stage } from './forward.ts';
@@ -6,8 +5,8 @@ import * as kernels from './kernels.ts';
 
 /** Logits of the trained rows for one tile of the vocabulary, z = hidden · E[tile]ᵀ. */
 export function logitsLaunch(stage: Stage, tile: VocabTile): Launch {
-  const { shape, tiling, parameters, activations, trained } = stage;
-  const product = matmulNt({ m: tile.count, k: shape.width }, tiling, 'plain', 'trained');
+  const { shape, products, parameters, activations, trained } = stage;
+  const product = products.nt({ m: tile.count, k: shape.width }, 'plain', 'trained');
   const embed = parameters.weights('embed', tile.base * shape.width);
   return launch(product, trained, activations.hidden, embed, activations.logits);
 }
@@ -22,7 +21,7 @@ export function lossLaunches(stage: Stage): Launch[] {
   return tiles.flatMap((tile) => [
     logitsLaunch(stage, tile),
     launch(
-      kernels.crossEntropy(tileColumns(tile), 'trained'),
+      kernels.crossEntropy(tileColumns(tile), 'trained', stage.lossTiling(tileColumns(tile))),
       trained,
       tile.uniform,
       logits,
@@ -38,13 +37,13 @@ export function lossLaunches(stage: Stage): Launch[] {
  * tile holds the whole vocabulary its logits still stand from the forward pass; otherwise they are made again.
  */
 export function lossBackwardLaunches(stage: Stage): Launch[] {
-  const { shape, tiling, parameters, activations, gradients, batch, trained } = stage;
+  const { shape, products, parameters, activations, gradients, batch, trained } = stage;
   const { tiles, logits, softmax, hidden } = activations;
   const slicing = { slices: parameters.slices, stride: parameters.count };
   return tiles.flatMap((tile, index) => {
     const size = { m: tile.count, k: shape.width };
     const from = tile.base * shape.width;
-    const toHidden = matmulNn(size, tiling, index === 0 ? 'plain' : 'accumulate', 'trained');
+    const toHidden = products.nn(size, index === 0 ? 'plain' : 'accumulate', 'trained');
     return [
       ...(tiles.length > 1 ? [logitsLaunch(stage, tile)] : []),
       launch(
@@ -57,13 +56,7 @@ export function lossBackwardLaunches(stage: Stage): Launch[] {
         batch.field('shares'),
       ),
       launch(toHidden, trained, logits, parameters.weights('embed', from), gradients.width),
-      launch(
-        matmulTn(size, tiling, slicing),
-        trained,
-        logits,
-        hidden,
-        parameters.slicedGradient('embed', from),
-      ),
+      launch(products.tn(size, slicing), trained, logits, hidden, parameters.slicedGradient('embed', from)),
     ];
   });
 }

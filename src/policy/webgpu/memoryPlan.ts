@@ -57,8 +57,8 @@ export function planMemory(
     const buffers = part('sampler and key/value cache', () =>
       createSamplerBuffers(memory, shape, rollouts, slabOf(rollouts)),
     );
-    const { tiling, parameters, turns } = built.stage;
-    const stage = { software: false, shape, tiling, parameters, turns, buffers, rollouts };
+    const { products, parameters, turns } = built.stage;
+    const stage = { software: false, shape, products, parameters, turns, buffers, rollouts };
     for (const list of Object.values(samplerLaunches(stage))) constantUniforms(memory, list);
   }
   const named = parts.reduce((sum, { bytes }) => sum + bytes, 0);

@@ -1,6 +1,6 @@
 import { LabError } from '../../base/errors.ts';
 import type { LabDevice } from '../../gpu/device.ts';
-import type { Tiling } from '../../gpu/matmul.ts';
+import type { Products } from '../../gpu/matmul.ts';
 import { Memory } from '../../gpu/memory.ts';
 import type { Plan } from '../../gpu/plan.ts';
 import { readBuffer } from '../../gpu/read.ts';
@@ -26,7 +26,7 @@ const STEPS = 8;
 export interface SamplerHost {
   device: LabDevice;
   shape: PolicyShape;
-  tiling: Tiling;
+  products: Products;
   parameters: ParameterBuffers;
   turns: GPUBuffer;
   /** Throws where the engine is destroyed or its device lost. */

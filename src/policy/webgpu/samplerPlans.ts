@@ -1,5 +1,5 @@
 import type { LabDevice } from '../../gpu/device.ts';
-import { matmulNt, type Tiling } from '../../gpu/matmul.ts';
+import type { Products } from '../../gpu/matmul.ts';
 import { type Allocator, USAGE } from '../../gpu/memory.ts';
 import { type Binding, type Launch, type Plan, recordPlan } from '../../gpu/plan.ts';
 import type { PolicyShape } from '../engine.ts';
@@ -10,6 +10,8 @@ import type { ParameterBuffers } from './parameters.ts';
 
 /** Rows (rollout, position, token) that go through the layers together: a slab of a prompt, or one of each rollout. */
 export interface RowList {
+  /** Rows at most. */
+  most: number;
   /** Uniform (n, step). */
   dims: GPUBuffer;
   rollouts: GPUBuffer;
@@ -52,6 +54,7 @@ export function createSamplerBuffers(
   const { UNIFORM, STORAGE, COPY_DST } = USAGE;
   const rows = (label: string, columns: number) => memory.storage(label, slab * columns);
   const list = (label: string, count: number): RowList => ({
+    most: count,
     // Kernels read dims as a uniform; `compact` writes them.
     dims: memory.create(`${label} dims`, 16, UNIFORM | STORAGE | COPY_DST),
     rollouts: memory.storage(`${label} rollouts`, count),
@@ -88,7 +91,7 @@ export interface SamplerStage {
   /** True where kernels run on the processor. */
   software: boolean;
   shape: PolicyShape;
-  tiling: Tiling;
+  products: Products;
   parameters: ParameterBuffers;
   turns: GPUBuffer;
   buffers: SamplerBuffers;
@@ -149,12 +152,12 @@ function embedLaunch({ shape, parameters, buffers }: SamplerStage, list: RowList
 
 /** The first half of a layer: q, and k and v into the cache. */
 function keyValueLaunches(stage: SamplerStage, list: RowList, l: number): Launch[] {
-  const { shape, tiling, parameters, turns, buffers } = stage;
+  const { shape, products, parameters, turns, buffers } = stage;
   const { width, heads, context } = shape;
   const { stream, normed, inverse, qkv, caches } = buffers;
   const { keys, values } = caches[l]!;
   const weights = (name: string) => parameters.weights(`${l}.${name}`);
-  const project = matmulNt({ m: 3 * width, k: width }, tiling, 'plain', 'n');
+  const project = products.nt({ m: 3 * width, k: width }, 'plain', 'n', list.most);
   const turn = kernels.rotaryIntoCache({ heads, headWidth: width / heads }, context, 'n');
   return [
     launch(kernels.rmsNorm(width, 'n'), list.dims, stream, weights('norm1'), normed, inverse),
@@ -165,34 +168,39 @@ function keyValueLaunches(stage: SamplerStage, list: RowList, l: number): Launch
 
 /** The rest of a layer: attention over the cache and the MLP, back into the stream. */
 function mixLaunches(stage: SamplerStage, list: RowList, l: number): Launch[] {
-  const { shape, tiling, parameters, buffers } = stage;
+  const { shape, products, parameters, buffers } = stage;
   const { width, heads, hidden, context } = shape;
   const { stream, middle, normed, inverse, qkv, o, before, activated, caches } = buffers;
   const { keys, values } = caches[l]!;
   const weights = (name: string): Binding => parameters.weights(`${l}.${name}`);
   const size = { heads, headWidth: width / heads };
   const attend = kernels.cachedAttention(size, context, kernels.cacheTilingFor(stage.software, size), 'n');
-  const out = matmulNt({ m: width, k: width }, tiling, 'residual', 'n');
-  const down = matmulNt({ m: width, k: hidden }, tiling, 'residual', 'n');
+  const out = products.nt({ m: width, k: width }, 'residual', 'n', list.most);
+  const down = products.nt({ m: width, k: hidden }, 'residual', 'n', list.most);
   return [
     launch(attend, list.dims, qkv, list.rollouts, list.positions, keys, values, o),
     launch(out, list.dims, o, weights('out'), middle, stream),
     launch(kernels.rmsNorm(width, 'n'), list.dims, middle, weights('norm2'), normed, inverse),
-    ...activateLaunches(shape, tiling, 'n', {
-      dims: list.dims,
-      normed,
-      up: weights('up'),
-      before,
-      activated,
-    }),
+    ...activateLaunches(
+      shape,
+      products,
+      { rows: 'n', most: list.most },
+      {
+        dims: list.dims,
+        normed,
+        up: weights('up'),
+        before,
+        activated,
+      },
+    ),
     launch(down, list.dims, activated, weights('down'), stream, middle),
   ];
 }
 
 /** Logits of the newest rows. */
-function logitsLaunches({ shape, tiling, parameters, buffers }: SamplerStage): Launch[] {
+function logitsLaunches({ shape, products, parameters, buffers }: SamplerStage): Launch[] {
   const { stream, normed, inverse, logits, newest } = buffers;
-  const product = matmulNt({ m: shape.vocab, k: shape.width }, tiling, 'plain', 'n');
+  const product = products.nt({ m: shape.vocab, k: shape.width }, 'plain', 'n', newest.most);
   const norm = parameters.weights('norm');
   return [
     launch(kernels.rmsNorm(shape.width, 'n'), newest.dims, stream, norm, normed, inverse),

@@ -1,17 +1,13 @@
-import type { DeviceReport } from '../../gpu/device.ts';
-import { tilingFor } from '../../gpu/matmul.ts';
+import { type ProductDevice, productsFor } from '../../gpu/matmul.ts';
 import type { Allocator } from '../../gpu/memory.ts';
 import type { PolicyShape } from '../engine.ts';
 import { createActivations, createGradients, createTurns } from './activations.ts';
 import { BatchBuffers } from './batchBuffers.ts';
 import type { Stage } from './forward.ts';
-import { attentionTilingFor, normThreads } from './kernels.ts';
+import { attentionTilingFor, lossTilingFor, normThreads, normTilingFor } from './kernels.ts';
 import { ParameterBuffers } from './parameters.ts';
 import { createRing } from './statsRing.ts';
 import { StepUniforms } from './uniforms.ts';
-
-/** What of a device decides the kernels. */
-export type StageDevice = Pick<DeviceReport, 'software' | 'quads'>;
 
 /** Everything that a policy allocates, besides the constants of its kernels. */
 export interface Built {
@@ -28,15 +24,17 @@ export function createStage(
   memory: Allocator,
   shape: PolicyShape,
   capacity: number,
-  device: StageDevice,
+  device: ProductDevice,
   part: Part = (_, make) => make(),
 ): Built {
   const parameters = part('parameters, moments and gradient', () => new ParameterBuffers(memory, shape));
   const uniforms = new StepUniforms(memory, parameters.slices);
   const stage: Stage = {
     shape,
-    tiling: tilingFor(device),
+    products: productsFor(device),
     attentionTiling: attentionTilingFor(device.software),
+    normTiling: normTilingFor(device.software, shape.width),
+    lossTiling: (columns) => lossTilingFor(device.software, columns),
     parameters,
     batch: part('batch', () => new BatchBuffers(memory, capacity, shape.vocab)),
     activations: part('activations', () => createActivations(memory, shape, capacity)),

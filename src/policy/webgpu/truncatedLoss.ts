@@ -1,5 +1,4 @@
 import type { LabDevice } from '../../gpu/device.ts';
-import { matmulNt } from '../../gpu/matmul.ts';
 import type { Memory } from '../../gpu/memory.ts';
 import { type Plan, recordPlan } from '../../gpu/plan.ts';
 import { readBuffer } from '../../gpu/read.ts';
@@ -96,9 +95,9 @@ export class TruncatedLoss {
 
   #record(nucleus: boolean, grammar: GPUBuffer | null): Promise<Plan> {
     const { gpu, pipelines, report } = this.#device;
-    const { shape, tiling, parameters } = this.#stage;
+    const { shape, products, parameters } = this.#stage;
     const { dims, turn, hidden, logits, targets, states, part } = this.#buffers;
-    const product = matmulNt({ m: shape.vocab, k: shape.width }, tiling, 'plain', 'n');
+    const product = products.nt({ m: shape.vocab, k: shape.width }, 'plain', 'n');
     const rowTiling = kernels.rowTilingFor(report.software, shape.vocab);
     const loss = kernels.truncatedLoss(shape.vocab, rowTiling, { nucleus, grammar: grammar !== null }, 'n');
     return recordPlan(gpu, pipelines, this.#memory, [

@@ -33,8 +33,8 @@ function draw(rng: Rng, n: number, vocab: number) {
 }
 
 /** A vocabulary in tiles, the last ragged, whose logits stand in rows of a multiple of 4 columns. */
-const loss = (vocab: number, counts: readonly number[]): KernelCase => ({
-  name: `cross_entropy and its gradient over ${vocab} tokens in tiles of ${counts.join(', ')}`,
+const loss = (vocab: number, counts: readonly number[], lanes = 1): KernelCase => ({
+  name: `cross_entropy and its gradient over ${vocab} tokens in tiles of ${counts.join(', ')}, ${lanes} threads a row`,
   proves: ['cross_entropy', 'cross_entropy_backward'],
   counts: COUNTS,
   brief: BRIEF,
@@ -54,7 +54,7 @@ const loss = (vocab: number, counts: readonly number[]): KernelCase => ({
     });
     for (const { columns, logits, uniform } of tiles) {
       const slots = [dims, uniform, logits, targets, state, losses];
-      const out = await bench.run(kernels.crossEntropy(columns, 'n'), slots, { n });
+      const out = await bench.run(kernels.crossEntropy(columns, 'n', { lanes }), slots, { n });
       [state, losses] = [out[4]!, out[5]!];
     }
     const checks: Check[] = [{ name: 'nll', out: losses, reference: nll, bound: FORWARD }];
@@ -68,4 +68,9 @@ const loss = (vocab: number, counts: readonly number[]): KernelCase => ({
   },
 });
 
-export const lossCases: readonly KernelCase[] = [loss(5, [5]), loss(140, [140]), loss(141, [64, 64, 13])];
+export const lossCases: readonly KernelCase[] = [
+  loss(5, [5]),
+  loss(140, [140]),
+  loss(141, [64, 64, 13]),
+  loss(141, [64, 64, 13], 32),
+];

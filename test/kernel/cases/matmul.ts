@@ -21,21 +21,35 @@ const SIZES = [
   { m: 1, k: 4 },
 ];
 
-/** Tiles of both kinds of device, and the one whose lanes share loads. */
+/** Tiles of both kinds of device, the one whose lanes share loads, and a workgroup's. */
 const TILINGS: readonly Tiling[] = [
   tilingFor({ software: false, quads: false }),
   tilingFor({ software: true, quads: false }),
   tilingFor({ software: true, quads: true }),
+  tilingFor({ software: false, quads: false }, { kind: 'nt', rows: 512, m: 64, k: 64 }),
 ];
 
-const named = ({ rows, columns4, subgroups }: Tiling): string =>
-  `${rows} × ${columns4 * 4} a thread${subgroups ? ', lanes sharing loads' : ''}`;
+const named = ({ rows, columns4, subgroups, shared }: Tiling): string =>
+  `${rows} × ${columns4 * 4} a ${shared ? 'workgroup' : 'thread'}${subgroups ? ', lanes sharing loads' : ''}`;
 
-const common = (tiling: Tiling) => ({ counts: COUNTS, brief: BRIEF, quads: tiling.subgroups });
+/** Tiles for few rows. */
+const LOW: readonly Tiling[] = [
+  tilingFor({ software: true, quads: true }, { kind: 'nt', rows: 7, m: 64, k: 64 }),
+  tilingFor({ software: true, quads: false }, { kind: 'nt', rows: 1, m: 64, k: 64 }),
+  tilingFor({ software: false, quads: false }, { kind: 'nt', rows: 3, m: 64, k: 64 }),
+];
+
+const fileOf = (file: string, { shared }: Tiling): string => (shared ? 'matmul_shared' : file);
+
+const common = (tiling: Tiling) => ({
+  counts: tiling.shared ? [0, 1, 65, 200] : COUNTS,
+  brief: BRIEF,
+  quads: tiling.subgroups,
+});
 
 const nt = (tiling: Tiling, epilogue: NtEpilogue): KernelCase => ({
   name: `matmul_nt ${epilogue}, ${named(tiling)}`,
-  proves: ['matmul_nt'],
+  proves: [fileOf('matmul_nt', tiling)],
   ...common(tiling),
   async run(bench, n, rng) {
     const checks: Check[] = [];
@@ -44,7 +58,8 @@ const nt = (tiling: Tiling, epilogue: NtEpilogue): KernelCase => ({
       const { a, b, product } = drawUntil(
         rng,
         () => {
-          const [a, b] = [reals(rng, n * k), reals(rng, m * k)];
+          // Products of size 1 before gelu, where it bends.
+          const [a, b] = [reals(rng, n * k), reals(rng, m * k, epilogue === 'gelu' ? 1 / Math.sqrt(k) : 1)];
           const product = new Float64Array(n * m);
           twin.matmulNt(a, b, product, { n, m, k });
           return { a, b, product };
@@ -68,7 +83,7 @@ const nt = (tiling: Tiling, epilogue: NtEpilogue): KernelCase => ({
 
 const nn = (tiling: Tiling, epilogue: NnEpilogue): KernelCase => ({
   name: `matmul_nn ${epilogue}, ${named(tiling)}`,
-  proves: ['matmul_nn'],
+  proves: [fileOf('matmul_nn', tiling)],
   ...common(tiling),
   async run(bench, n, rng) {
     const checks: Check[] = [];
@@ -99,7 +114,7 @@ const nn = (tiling: Tiling, epilogue: NnEpilogue): KernelCase => ({
 
 const tn = (tiling: Tiling): KernelCase => ({
   name: `matmul_tn, ${named(tiling)}`,
-  proves: ['matmul_tn'],
+  proves: [fileOf('matmul_tn', tiling)],
   ...common(tiling),
   async run(bench, n, rng) {
     const checks: Check[] = [];
@@ -135,8 +150,11 @@ const tn = (tiling: Tiling): KernelCase => ({
 const NT: readonly NtEpilogue[] = ['plain', 'residual', 'gelu'];
 const NN: readonly NnEpilogue[] = ['plain', 'accumulate', 'geluBackward'];
 
-export const matmulCases: readonly KernelCase[] = TILINGS.flatMap((tiling) => [
-  ...NT.map((epilogue) => nt(tiling, epilogue)),
-  ...NN.map((epilogue) => nn(tiling, epilogue)),
-  tn(tiling),
-]);
+export const matmulCases: readonly KernelCase[] = [
+  ...LOW.map((tiling) => nt(tiling, 'plain')),
+  ...TILINGS.flatMap((tiling) => [
+    ...NT.map((epilogue) => nt(tiling, epilogue)),
+    ...NN.map((epilogue) => nn(tiling, epilogue)),
+    tn(tiling),
+  ]),
+];

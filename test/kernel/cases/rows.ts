@@ -47,8 +47,8 @@ const scatter = (d: number): KernelCase => ({
 });
 
 /** Rows of size 1, and rows so small that the epsilon under the root is as large as they are. */
-const norm = (d: number, scale: number): KernelCase => ({
-  name: `rms_norm and its gradient of width ${d}, rows of size ${scale}`,
+const norm = (d: number, scale: number, lanes = 1): KernelCase => ({
+  name: `rms_norm and its gradient of width ${d}, rows of size ${scale}, ${lanes} threads a row`,
   proves: ['rms_norm', 'rms_norm_backward', 'rms_norm_gain'],
   ...rows,
   async run(bench, n, rng) {
@@ -78,13 +78,21 @@ const norm = (d: number, scale: number): KernelCase => ({
       (row) => 1 / Math.sqrt(rms(x.subarray(row * d, row * d + d)) ** 2 + 1e-6),
     );
     const dims = { uniform: [n, chunk, 0, 0] };
-    const forward = await bench.run(kernels.rmsNorm(d, 'n'), [dims, x, gain, poison(n * d), poison(n)], {
-      n,
-    });
+    const forward = await bench.run(
+      kernels.rmsNorm(d, 'n', { lanes }),
+      [dims, x, gain, poison(n * d), poison(n)],
+      {
+        n,
+      },
+    );
     const inverse = forward[4]!;
-    const through = await bench.run(kernels.rmsNormBackward(d, 'n'), [dims, x, gain, dy, inverse, held], {
-      n,
-    });
+    const through = await bench.run(
+      kernels.rmsNormBackward(d, 'n', { lanes }),
+      [dims, x, gain, dy, inverse, held],
+      {
+        n,
+      },
+    );
     const out = poison(slicing.slices * slicing.stride);
     const partials = (
       await bench.run(kernels.rmsNormGain(d, slicing), [dims, x, dy, inverse, out], { n })
@@ -134,4 +142,6 @@ const spread = (d: number): KernelCase => ({
 
 export const rowCases: readonly KernelCase[] = [
   ...WIDTHS.flatMap((d) => [gather(d), scatter(d), norm(d, 1), norm(d, 1e-3), spread(d)]),
+  norm(64, 1, 4),
+  norm(12, 1, 8),
 ];
