@@ -38,7 +38,7 @@ export function allocateScratch({ memory, shape }: Machine, rollouts: number) {
       h2: face,
       up: ROWS * upRows(shape),
       act: ROWS * hidden,
-      scores: rounded(context),
+      scores: shape.heads * rounded(context),
       /** Rows of the newest tokens, their rollouts, and what goes on of them. */
       chosen: ROWS,
       chosenRollouts: ROWS,

@@ -99,7 +99,7 @@ describe('decodeAttention', () => {
       const [at, r, p] = [bench.put(qkv), bench.put(where.rollouts), bench.put(where.positions)];
       const sizes = [n, heads, headWidth, context] as const;
       bench.kernels.storeKeyValue(at, r, p, cache.keys, cache.values, ...sizes);
-      bench.kernels.decodeAttention(at, r, p, cache.keys, cache.values, bench.room(48), o, ...sizes);
+      bench.kernels.decodeAttention(at, r, p, cache.keys, cache.values, bench.room(heads * 48), o, ...sizes);
       expect(bench.error(o, wanted)).toBeLessThan(FORWARD);
       bench.read(cache.keys, positions4 * headWidth);
       bench.read(cache.values, positions4 * wide);

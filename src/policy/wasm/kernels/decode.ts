@@ -1,16 +1,13 @@
 import { exponentials, padRow, topOf } from './softmax';
 
 /**
- * The key/value cache of one layer holds, for rollout r and head h, a block of [C', Dh] keys and one of [C', Dh'] values,
- * with the context C and the width of a head Dh rounded up to multiples of 4. Keys lie in groups of four positions,
- * component by component, so that one vector holds the same component of four keys. `keysOf` and `valuesOf` say where.
+ * The key/value cache of one layer holds, for each rollout, keys [C' / 4, H, Dh, 4] and values [C', H, Dh'], with the
+ * context C and the width of a head Dh rounded up to multiples of 4. Keys lie in groups of four positions, so that one
+ * vector holds the same component of four keys. What a rollout holds lies together from its first position on: the cache
+ * is far larger than the processor's own, so memory is read in order.
  */
-function keysOf(keys: usize, rollout: i32, head: i32, heads: i32, headWidth: i32, context: i32): usize {
-  return keys + (<usize>rollout * heads + head) * ((context + 3) & ~3) * headWidth * 4;
-}
-
-function valuesOf(values: usize, rollout: i32, head: i32, heads: i32, headWidth: i32, context: i32): usize {
-  return values + (<usize>rollout * heads + head) * ((context + 3) & ~3) * ((headWidth + 3) & ~3) * 4;
+function rounded(count: i32): i32 {
+  return (count + 3) & ~3;
 }
 
 /**
@@ -29,17 +26,24 @@ export function storeKeyValue(
   context: i32,
 ): void {
   const d = heads * headWidth;
-  const wide = <usize>((headWidth + 3) & ~3) * 4;
+  const head = <usize>headWidth * 4;
+  const wide = <usize>rounded(headWidth) * 4;
   for (let i: i32 = 0; i < n; i++) {
-    const rollout = load<i32>(rollouts + <usize>i * 4);
+    const first = <usize>load<i32>(rollouts + <usize>i * 4) * rounded(context);
     const position = load<i32>(positions + <usize>i * 4);
-    for (let head: i32 = 0; head < heads; head++) {
-      const k = qkv + (<usize>i * 3 * d + d + head * headWidth) * 4;
-      const group = <usize>(position >> 2) * headWidth * 16 + <usize>(position & 3) * 4;
-      const toKey = keysOf(keys, rollout, head, heads, headWidth, context) + group;
-      for (let c: i32 = 0; c < headWidth; c++) store<f32>(toKey + <usize>c * 16, load<f32>(k + <usize>c * 4));
-      const toValue = valuesOf(values, rollout, head, heads, headWidth, context) + <usize>position * wide;
-      memory.copy(toValue, k + <usize>d * 4, <usize>headWidth * 4);
+    let k = qkv + (<usize>i * 3 * d + d) * 4;
+    let toKey = keys + ((first + (position & ~3)) * d + (position & 3)) * 4;
+    for (let c: i32 = 0; c < d; c++) {
+      store<f32>(toKey, load<f32>(k));
+      toKey += 16;
+      k += 4;
+    }
+    // v stands behind k.
+    let toValue = values + (first + position) * heads * wide;
+    for (let h: i32 = 0; h < heads; h++) {
+      memory.copy(toValue, k, head);
+      toValue += wide;
+      k += head;
     }
   }
 }
@@ -47,7 +51,7 @@ export function storeKeyValue(
 /**
  * Attention of new rows over the cache, in which their own k and v stand already (`storeKeyValue`). For every head:
  * o_n = Σ_{j = 0}^{positions[n]} softmax_j(q_n·k_j / √Dh)·v_j with k, v of rollout rollouts[n].
- * qkv [N, 3D] (only q is read), rollouts [N], positions [N], scratch [C rounded up to 4] → o [N, D].
+ * qkv [N, 3D] (only q is read), rollouts [N], positions [N], scratch [H, C rounded up to 4] → o [N, D].
  */
 export function decodeAttention(
   qkv: usize,
@@ -63,64 +67,75 @@ export function decodeAttention(
   context: i32,
 ): void {
   const scale: f32 = <f32>1 / sqrt(<f32>headWidth);
-  const wide = <usize>headWidth * 4;
+  const d = heads * headWidth;
+  const wide = rounded(headWidth);
+  const room = <usize>rounded(context) * 4;
   for (let i: i32 = 0; i < n; i++) {
-    const rollout = load<i32>(rollouts + <usize>i * 4);
+    const first = <usize>load<i32>(rollouts + <usize>i * 4) * rounded(context);
     const seen = load<i32>(positions + <usize>i * 4) + 1;
-    const q = qkv + <usize>i * 3 * heads * wide;
-    const to = o + <usize>i * heads * wide;
+    scores(qkv + <usize>i * 3 * d * 4, keys + first * d * 4, scratch, room, seen, heads, headWidth);
     for (let head: i32 = 0; head < heads; head++) {
-      const at = <usize>head * wide;
-      const k = keysOf(keys, rollout, head, heads, headWidth, context);
-      scores(q + at, k, scratch, seen, headWidth);
-      padRow(scratch, seen);
-      const top = topOf(scratch, seen) * scale;
-      const sum = exponentials(scratch, seen, scale, top);
-      const v = valuesOf(values, rollout, head, heads, headWidth, context);
-      average(scratch, v, to + at, seen, headWidth, <f32>1 / sum);
+      const row = scratch + <usize>head * room;
+      padRow(row, seen);
+      const top = topOf(row, seen) * scale;
+      const sum = exponentials(row, seen, scale, top);
+      const v = values + (first * heads + head) * wide * 4;
+      const to = o + (<usize>i * d + head * headWidth) * 4;
+      average(row, v, heads * wide, to, seen, headWidth, <f32>1 / sum);
     }
   }
 }
 
-/** q·k_j of positions 0 … seen − 1, four at a time, eight while there are as many: each number of q is read once for them. */
-function scores(q: usize, k: usize, to: usize, seen: i32, headWidth: i32): void {
-  const end = q + <usize>headWidth * 4;
-  const group = <usize>headWidth * 16;
+/**
+ * q·k_j of every head and of positions 0 … seen − 1, four at a time, eight while there are as many: then each number of q is
+ * read once for them. Scores of a head lie `room` bytes behind those of the head before.
+ */
+function scores(q: usize, k: usize, to: usize, room: usize, seen: i32, heads: i32, headWidth: i32): void {
+  const head = <usize>headWidth * 4;
+  const end = q + head * heads;
+  const group = 4 * head * heads;
   let j: i32 = 0;
   for (; j + 4 < seen; j += 8) {
-    let even = f32x4.splat(0);
-    let odd = even;
-    let nextEven = even;
-    let nextOdd = even;
-    // A head is of even width: its rotary pairs.
-    for (let c = q; c < end; c += 8) {
-      const x = v128.load32_splat(c);
-      const y = v128.load32_splat(c, 4);
-      even = f32x4.add(even, f32x4.mul(x, v128.load(k)));
-      odd = f32x4.add(odd, f32x4.mul(y, v128.load(k, 16)));
-      nextEven = f32x4.add(nextEven, f32x4.mul(x, v128.load(k + group)));
-      nextOdd = f32x4.add(nextOdd, f32x4.mul(y, v128.load(k + group, 16)));
-      k += 32;
+    let at = to + <usize>j * 4;
+    for (let from = q; from < end; from += head) {
+      let even = f32x4.splat(0);
+      let odd = even;
+      let nextEven = even;
+      let nextOdd = even;
+      // A head is of even width: its rotary pairs.
+      for (let c = from; c < from + head; c += 8) {
+        const x = v128.load32_splat(c);
+        const y = v128.load32_splat(c, 4);
+        even = f32x4.add(even, f32x4.mul(x, v128.load(k)));
+        odd = f32x4.add(odd, f32x4.mul(y, v128.load(k, 16)));
+        nextEven = f32x4.add(nextEven, f32x4.mul(x, v128.load(k + group)));
+        nextOdd = f32x4.add(nextOdd, f32x4.mul(y, v128.load(k + group, 16)));
+        k += 32;
+      }
+      v128.store(at, f32x4.add(even, odd));
+      v128.store(at, f32x4.add(nextEven, nextOdd), 16);
+      at += room;
     }
-    v128.store(to, f32x4.add(even, odd));
-    v128.store(to, f32x4.add(nextEven, nextOdd), 16);
     k += group;
-    to += 32;
   }
   if (j >= seen) return;
-  let even = f32x4.splat(0);
-  let odd = even;
-  for (let c = q; c < end; c += 8) {
-    even = f32x4.add(even, f32x4.mul(v128.load32_splat(c), v128.load(k)));
-    odd = f32x4.add(odd, f32x4.mul(v128.load32_splat(c, 4), v128.load(k, 16)));
-    k += 32;
+  let at = to + <usize>j * 4;
+  for (let from = q; from < end; from += head) {
+    let even = f32x4.splat(0);
+    let odd = even;
+    for (let c = from; c < from + head; c += 8) {
+      even = f32x4.add(even, f32x4.mul(v128.load32_splat(c), v128.load(k)));
+      odd = f32x4.add(odd, f32x4.mul(v128.load32_splat(c, 4), v128.load(k, 16)));
+      k += 32;
+    }
+    v128.store(at, f32x4.add(even, odd));
+    at += room;
   }
-  v128.store(to, f32x4.add(even, odd));
 }
 
-/** o = factor·Σ_j p_j·v_j: sixteen components at a time while there are as many, then four. */
-function average(p: usize, v: usize, o: usize, seen: i32, headWidth: i32, factor: f32): void {
-  const row = <usize>((headWidth + 3) & ~3) * 4;
+/** o = factor·Σ_j p_j·v_j, v_j `stride` floats apart: sixteen components at a time while there are as many, then four. */
+function average(p: usize, v: usize, stride: i32, o: usize, seen: i32, headWidth: i32, factor: f32): void {
+  const row = <usize>stride * 4;
   const scale = f32x4.splat(factor);
   let c: i32 = 0;
   for (; c + 16 <= headWidth; c += 16) {
