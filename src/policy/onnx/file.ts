@@ -120,7 +120,7 @@ function readAttribute(bytes: Uint8Array, node: OnnxNode, file: OnnxFile, depth:
   for (const entry of readFields(bytes)) {
     const { field, value, bytes: part } = entry;
     if (field === 3) single = value;
-    if (field === 8) ints.push(...readInts(entry));
+    if (field === 8) for (const number of readInts(entry)) ints.push(number);
     if (!part) continue;
     if (field === 1) name = readText(part);
     if (field === 5) readWeight(part, file);
@@ -137,7 +137,7 @@ function readWeight(bytes: Uint8Array, file: OnnxFile): OnnxFile['weights'][numb
   let place = '';
   for (const entry of readFields(bytes)) {
     const { field, value, bytes: part } = entry;
-    if (field === 1) weight.dims.push(...readInts(entry));
+    if (field === 1) for (const size of readInts(entry)) weight.dims.push(size);
     if (field === 2) weight.type = value;
     if (field === 14) outside = value === 1;
     if (!part) continue;

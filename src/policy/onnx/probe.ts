@@ -7,8 +7,8 @@ const LENGTH = 6;
 const TOLERANCE = 0.02;
 
 /**
- * Proves on the model what no file says for certain: that a token's logits depend on nothing after it, and on nothing in
- * the row beside it. One pass over two rows that agree in all but their last tokens; one of them is padded.
+ * Proves on the model what no file says for certain: that a token's logits depend on nothing after it, padding included.
+ * One pass over two rows that agree in all but their last tokens; one of them is padded.
  * @param ids count of ids that may be given.
  * @returns V, entries of a row of logits.
  * @throws LabError where the model looks ahead (an encoder), gives logits that are no numbers, or fails.

@@ -65,7 +65,7 @@ const MOST_PADDED = 1024;
 
 /**
  * Loads a decoder-only language model in ONNX as a frozen teacher. What it is, is read from the file and then proved on
- * the model: it must be causal and give the same logits alone and beside others (`proveCausal`).
+ * the model: no logit may depend on a later token (`proveCausal`).
  * @throws LabError that says why a file is refused: no ONNX, weights in other files, another kind of model, unknown inputs,
  * an unknown tokenizer or one that is not the student's, another size of vocabulary, an opset that the runtime does not
  * know, too large.

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { exportOnnx } from '../../../src/policy/onnx/export.ts';
 import { readOnnx } from '../../../src/policy/onnx/file.ts';
+import { FLOAT, OnnxGraph } from '../../../src/policy/onnx/graph.ts';
 import { openOnnxPolicy } from '../../../src/policy/onnx/policy.ts';
 import { checkStructure, declared } from '../onnx/check.ts';
 import {
@@ -84,6 +85,24 @@ describe.each(kinds)('the exported model ($name)', ({ shape, cache }) => {
       expect(worst(mine, wanted)).toBeLessThan(LIMIT);
     }
     await session.release();
+  });
+});
+
+describe('the check of graphs', () => {
+  const faultsOf = (build: (graph: OnnxGraph) => string) => {
+    const graph = new OnnxGraph();
+    graph.input('x', FLOAT, ['n', 4]);
+    graph.floats('w', [4, 3], new Array<number>(12).fill(1));
+    graph.op('Tanh', [build(graph)], {}, 'y');
+    graph.output('y', FLOAT, ['n', 3]);
+    return checkStructure(graph.model('small', 17, {})).join('; ');
+  };
+  it('finds what is wrong with one', () => {
+    expect(faultsOf((graph) => graph.op('MatMul', ['x', 'w']))).toBe('');
+    expect(faultsOf(() => 'nothing')).toMatch(/nothing used before it is made/);
+    expect(faultsOf((graph) => graph.op('MatMul', ['w', 'x']))).toMatch(/the inner sizes differ/);
+    expect(faultsOf((graph) => graph.op('Add', ['x', 'x']))).toMatch(/output y is \[n,4\], declared \[n,3\]/);
+    expect(faultsOf((graph) => graph.op('MatMul', ['x', 'w'], {}, 'w'))).toMatch(/w is made twice/);
   });
 });
 

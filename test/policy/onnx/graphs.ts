@@ -16,6 +16,8 @@ export interface Oddity {
   extra?: string[];
   /** Flags of transformers.js: whether there is a past, and how many logits are wanted. */
   flags?: boolean;
+  /** Takes ids alone: no mask, no positions. */
+  bare?: boolean;
   /** Gives one row of logits a sequence, as a classifier does. */
   pooled?: boolean;
   opset?: number;
@@ -35,8 +37,10 @@ export function oddGraph(odd: Oddity): Uint8Array<ArrayBuffer> {
   const { embed, head } = oddWeights(odd.vocab);
   const columns = odd.cache ? 'past_sequence_length + sequence_length' : 'sequence_length';
   graph.input('input_ids', INT64, ['batch_size', 'sequence_length']);
-  graph.input('attention_mask', INT64, ['batch_size', columns]);
-  graph.input('position_ids', INT64, ['batch_size', 'sequence_length']);
+  if (!odd.bare) {
+    graph.input('attention_mask', INT64, ['batch_size', columns]);
+    graph.input('position_ids', INT64, ['batch_size', 'sequence_length']);
+  }
   for (const name of odd.extra ?? []) graph.input(name, INT64, ['batch_size', 'sequence_length']);
   if (odd.flags) {
     graph.input('use_cache_branch', BOOL, [1]);
@@ -45,17 +49,21 @@ export function oddGraph(odd: Oddity): Uint8Array<ArrayBuffer> {
   graph.floats('embed', [odd.vocab, WIDTH], embed);
   graph.floats('head', [WIDTH, odd.vocab], head);
   const real = (value: string) => graph.op('Cast', [value], { to: FLOAT });
-  const places = graph.op('Unsqueeze', [real('position_ids'), graph.ints(2)]);
-  const terms = graph.op('Mul', [graph.op('Gather', ['embed', 'input_ids']), graph.op('Cos', [places])]);
-  const all = odd.cache ? withPast(graph, terms, odd.cache) : terms;
-  // Sum over the columns that a position sees: [S, P + S] · [B, P + S, 6].
-  const weights = graph.op('Unsqueeze', [real('attention_mask'), graph.ints(2)]);
-  const masked = graph.op('Mul', [all, weights]);
   const sizeOf = (value: string) => graph.op('Gather', [graph.op('Shape', [value]), graph.ints(1)]);
   const scalar = (value: string) => graph.op('Squeeze', [value]);
   const range = (from: string, to: string) =>
     graph.op('Range', [scalar(from), scalar(to), scalar(graph.ints(1))]);
-  const end = sizeOf('attention_mask');
+  const end = sizeOf(odd.bare ? 'input_ids' : 'attention_mask');
+  const positions = odd.bare
+    ? graph.op('Unsqueeze', [range(graph.ints(0), end), graph.ints(0)])
+    : 'position_ids';
+  const places = graph.op('Unsqueeze', [real(positions), graph.ints(2)]);
+  const terms = graph.op('Mul', [graph.op('Gather', ['embed', 'input_ids']), graph.op('Cos', [places])]);
+  const all = odd.cache ? withPast(graph, terms, odd.cache) : terms;
+  // Sum over the columns that a position sees: [S, P + S] · [B, P + S, 6].
+  const masked = odd.bare
+    ? all
+    : graph.op('Mul', [all, graph.op('Unsqueeze', [real('attention_mask'), graph.ints(2)])]);
   const rows = range(graph.op('Sub', [end, sizeOf('input_ids')]), end);
   const columnsOf = range(graph.ints(0), end);
   const rowsOf = graph.op('Unsqueeze', [rows, graph.ints(1)]);

@@ -72,6 +72,7 @@ describe('a model of others as a teacher', () => {
 
   it.each<[string, Oddity]>([
     ['without a cache', { vocab }],
+    ['from ids alone', { vocab, bare: true }],
     ['with a cache', { vocab, cache: { batch: 'batch_size', past: 'past_sequence_length' } }],
     ['with other names for free sizes', { vocab, cache: { batch: 'batch', past: 'past_sequence' } }],
     [
