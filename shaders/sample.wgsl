@@ -78,13 +78,12 @@ fn survey(first: u32, lane: u32, state: u32) -> Largest {
     }
     //! end
     //! end
-    //! repeat c 4
-    if (own[$c] > largest.top) {
-      largest.top = own[$c];
-      largest.best = 4 * i + $c;
-    }
-    //! end
+    let most = max(max(own.x, own.y), max(own.z, own.w));
+    if (most > largest.top) { largest = Largest(most, i); }
   }
+  // Until here `best` counts vec4s.
+  let tied = z[first + largest.best] == vec4f(largest.top);
+  largest.best = 4 * largest.best + select(select(select(3u, 2u, tied.z), 1u, tied.y), 0u, tied.x);
   //! if PARALLEL
   shared_a[lane] = vec4f(largest.top, f32(largest.best), 0, 0);
   for (var half = LANES / 2u; half > 0; half /= 2) {
@@ -129,7 +128,7 @@ fn weigh(first: u32, lane: u32, top: f32) -> f32 {
     let weights = min(exp((own - top) / turn.temperature), vec4f(1));
     let kept = select(select(vec4f(), weights, own >= vec4f(least_logit)), vec4f(1), own == vec4f(top));
     z[first + i] = kept;
-    total += kept.x + kept.y + kept.z + kept.w;
+    total += (kept.x + kept.y) + (kept.z + kept.w);
   }
   //! if PARALLEL
   // Other lanes read these weights later on.
@@ -152,12 +151,12 @@ fn nucleus_edge(first: u32, lane: u32, total: f32) -> f32 {
     for (var i = lane; i < COLUMNS4; i += LANES) {
       let own = z[first + i];
       //! repeat c 4
-      {
-        let reaches = vec4f(own[$c]) >= marks;
-        mass += select(vec4f(), vec4f(own[$c]), reaches);
-        below = max(below, select(vec4f(own[$c]), vec4f(), reaches));
-      }
+      let reaches$c = vec4f(own[$c]) >= marks;
+      let above$c = select(vec4f(), vec4f(own[$c]), reaches$c);
+      let under$c = select(vec4f(own[$c]), vec4f(), reaches$c);
       //! end
+      mass += (above0 + above1) + (above2 + above3);
+      below = max(below, max(max(under0, under1), max(under2, under3)));
     }
     mass = add_up(lane, mass);
     //! if PARALLEL
@@ -202,10 +201,8 @@ fn log_weight(value: f32, top: f32) -> f32 {
 fn run_total(first: u32, lane: u32, top: f32, edge: f32) -> f32 {
   var total = 0.0;
   for (var i = lane * RUN4; i < min(lane * RUN4 + RUN4, COLUMNS4); i++) {
-    let weights = weights4(z[first + i], top, edge);
-    //! repeat c 4
-    total += weights[$c];
-    //! end
+    let own = weights4(z[first + i], top, edge);
+    total += (own.x + own.y) + (own.z + own.w);
   }
   return total;
 }
@@ -220,19 +217,24 @@ fn counter_bits(seed: u32, rollout: u32, position: u32) -> u32 {
   return v.x + v.y * v.z;
 }
 
-// The first token of the run whose cumulative weight passes `mark`; where rounding lets none pass, the last with weight.
+// The first token of the run whose cumulative weight passes `mark`: first the vec4, by the sums of `run_total`, then inside
+// it, where the last token with weight stands in if rounding lets none pass.
 fn walk(first: u32, lane: u32, top: f32, edge: f32, mark: f32, best: u32) -> u32 {
   var sum = 0.0;
-  var last = best;
   for (var i = lane * RUN4; i < min(lane * RUN4 + RUN4, COLUMNS4); i++) {
-    let weights = weights4(z[first + i], top, edge);
-    //! repeat c 4
-    sum += weights[$c];
-    if (weights[$c] > 0) { last = 4 * i + $c; }
-    if (sum > mark) { return last; }
-    //! end
+    let own = weights4(z[first + i], top, edge);
+    let after = sum + ((own.x + own.y) + (own.z + own.w));
+    if (after > mark) {
+      let sum0 = sum + own.x;
+      let sum1 = sum0 + own.y;
+      let sum2 = sum1 + own.z;
+      let sum3 = sum2 + own.w;
+      let last = select(select(select(0u, 1u, own.y > 0), 2u, own.z > 0), 3u, own.w > 0);
+      return 4 * i + select(select(select(select(last, 3u, sum3 > mark), 2u, sum2 > mark), 1u, sum1 > mark), 0u, sum0 > mark);
+    }
+    sum = after;
   }
-  return last;
+  return best;
 }
 
 fn finish(row: u32, token: u32, log_p: f32) {

@@ -6,6 +6,7 @@ import { pack } from '../../../src/policy/batch.ts';
 import type { PolicyEngine, PolicyShape, TurnOptions } from '../../../src/policy/engine.ts';
 import { createCpuEngine } from '../../../src/policy/twin/engine.ts';
 import { createWebGpuEngine, type WebGpuEngine } from '../../../src/policy/webgpu/engine.ts';
+import type { WebGpuSampler } from '../../../src/policy/webgpu/sampler.ts';
 import { openTestDevice } from '../../kernel/device.ts';
 
 const SHAPE: PolicyShape = { vocab: 29, width: 16, layers: 2, heads: 2, hidden: 32, context: 48 };
@@ -104,6 +105,18 @@ describe('the WebGPU sampler', { timeout: 120_000 }, () => {
       expect(tokens).toEqual(logits.slice(289, -1).map(argmax));
     }
     wide.destroy();
+  });
+
+  it('times every dispatch of a step, and is empty afterwards', async () => {
+    const sampler = engine.sampler(3) as WebGpuSampler;
+    const before = await sampler.turn([[1], [2], [3]], GREEDY);
+    const times = await sampler.profile(5, { ...GREEDY, topP: 0.5, temperature: 1 }, 2);
+    const kernels = times.map(({ kernel }) => kernel);
+    expect(kernels.slice(-2)).toEqual(['sample', 'compact']);
+    expect(kernels.filter((kernel) => kernel === 'cached_attention')).toHaveLength(SHAPE.layers);
+    expect(times.every(({ milliseconds }) => milliseconds > 0)).toBe(true);
+    expect(await sampler.turn([[1], [2], [3]], GREEDY)).toEqual(before);
+    sampler.destroy();
   });
 
   it('refuses what does not fit, and goes on after that', async () => {
