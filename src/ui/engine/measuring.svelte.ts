@@ -49,8 +49,10 @@ export class Measuring {
       const answered = <P extends Promise<unknown>>(answer: P): Promise<Awaited<P>> =>
         Promise.race([answer, ended]) as Promise<Awaited<P>>;
       for await (const event of pull<BenchEvent>(remote, remote.measure(plan, against), answered)) {
-        this.table = withEvent(this.table, event);
-        if (event.type === 'progress') this.progress = event;
+        if (event.type !== 'progress') this.table = withEvent(this.table, event);
+        // Every measurement says where it is; only news is drawn.
+        else if (event.done !== this.progress?.done || event.what !== this.progress.what)
+          this.progress = event;
       }
       this.complete = true;
     } catch (error) {
