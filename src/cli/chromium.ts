@@ -50,9 +50,8 @@ export async function openChromium(): Promise<ChromiumPage> {
     opened ??= openPage(executablePath, address);
     const opening = opened;
     const { browser, page } = await opening;
-    if (browser.isConnected() && !page.isClosed()) return page;
-    // A browser that crashed is replaced by another.
-    await browser.close().catch(() => undefined);
+    if (browser.isConnected()) return page;
+    // A browser that broke down is replaced by another.
     if (opened === opening) opened = openPage(executablePath, address);
     return (await opened!).page;
   };
@@ -82,8 +81,6 @@ async function openPage(executablePath: string, address: string): Promise<Opened
   const browser = await chromium.launch({ executablePath, args: FLAGS });
   try {
     const page = await browser.newPage();
-    // A crashed page answers nothing any more; closed, it refuses.
-    page.on('crash', () => void page.close().catch(() => undefined));
     await page.goto(address);
     await page.waitForFunction(() => globalThis.rolloutLab !== undefined);
     return { browser, page };
@@ -121,7 +118,9 @@ async function* pull(
       yield value;
     }
   } catch (cause) {
-    if (cause instanceof LabError || !page.isClosed()) throw cause;
+    const answers = cause instanceof LabError || (await page.evaluate(() => true).catch(() => false));
+    if (answers) throw cause;
+    await page.context().browser()?.close();
     throw new LabError('the browser that trains broke down', {
       where: '--gpu chromium',
       remedy: 'run again with --resume, or with --gpu none',
