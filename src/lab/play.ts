@@ -177,9 +177,8 @@ async function compare(
     for (const [n, row] of rows.entries())
       for (let v = 0; v < shape.vocab; v++) {
         const logit = logits[n * shape.vocab + v]!;
-        const apart = Math.abs(row[v]! - logit);
-        // Written so that a logit that is no number counts as a difference.
-        if (!(apart <= difference)) difference = apart;
+        // The maximum of anything and NaN is NaN: a logit that is no number can't go unseen.
+        difference = Math.max(difference, Math.abs(row[v]! - logit));
         least = Math.min(least, logit);
         most = Math.max(most, logit);
       }

@@ -43,11 +43,9 @@ export class OnnxGraph {
     return outputs;
   }
 
-  /** A float32 tensor stored in the file. */
+  /** A float32 tensor stored in the file. A Float32Array is not copied before `model`. */
   floats(name: string, shape: readonly number[], values: ArrayLike<number>): string {
-    const raw = new DataView(new ArrayBuffer(4 * values.length));
-    for (let i = 0; i < values.length; i++) raw.setFloat32(4 * i, values[i]!, true);
-    return this.#initializer(name, FLOAT, shape, raw);
+    return this.#initializer(name, FLOAT, shape, floatBytes(values));
   }
 
   /** An int64 vector stored in the file; equal ones are stored once. */
@@ -55,7 +53,7 @@ export class OnnxGraph {
     return this.#constant(`ints_${values.join('_')}`, (name) => {
       const raw = new DataView(new ArrayBuffer(8 * values.length));
       for (const [i, value] of values.entries()) raw.setBigInt64(8 * i, BigInt(value), true);
-      return this.#initializer(name, INT64, [values.length], raw);
+      return this.#initializer(name, INT64, [values.length], new Uint8Array(raw.buffer));
     });
   }
 
@@ -116,13 +114,26 @@ export class OnnxGraph {
     return known;
   }
 
-  #initializer(name: string, type: number, shape: readonly number[], raw: DataView<ArrayBuffer>): string {
+  #initializer(name: string, type: number, shape: readonly number[], raw: Uint8Array): string {
     const tensor = new ProtoWriter();
     for (const size of shape) tensor.int(1, size);
-    tensor.int(2, type).text(8, name).bytes(9, new Uint8Array(raw.buffer));
+    tensor.int(2, type).text(8, name).bytes(9, raw);
     this.#initializers.message(5, tensor);
     return name;
   }
+}
+
+const LITTLE_ENDIAN = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1;
+
+/** Float32 in little-endian order, as ONNX stores it: the memory itself where the machine's order is the same. */
+function floatBytes(values: ArrayLike<number>): Uint8Array {
+  if (LITTLE_ENDIAN) {
+    const floats = values instanceof Float32Array ? values : Float32Array.from(values);
+    return new Uint8Array(floats.buffer, floats.byteOffset, floats.byteLength);
+  }
+  const raw = new DataView(new ArrayBuffer(4 * values.length));
+  for (let i = 0; i < values.length; i++) raw.setFloat32(4 * i, values[i]!, true);
+  return new Uint8Array(raw.buffer);
 }
 
 function attribute(name: string, value: number | readonly number[]): ProtoWriter {

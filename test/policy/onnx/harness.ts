@@ -41,10 +41,7 @@ export async function twinLogits(checkpoint: Checkpoint, batch: PackedBatch): Pr
 export function worst(a: ArrayLike<number>, b: ArrayLike<number>): number {
   if (a.length !== b.length || a.length === 0) return Number.NaN;
   let most = 0;
-  for (let i = 0; i < a.length; i++) {
-    const difference = Math.abs(a[i]! - b[i]!);
-    if (!(difference <= most)) most = difference;
-  }
+  for (let i = 0; i < a.length; i++) most = Math.max(most, Math.abs(a[i]! - b[i]!));
   return most;
 }
 
