@@ -80,8 +80,9 @@ export const playPolicy = (request: PlayRequest, place: PlayPlace): AsyncGenerat
     try {
       await emit({ type: 'ready', provider, bytes: file.length, seconds: (place.clock() - began) / 1000 });
       const trace = await act(policy, request, place, emit);
-      const agreement = await compare(trace, checkpoint, place);
-      await emit({ type: 'agreement', agreement });
+      // A request that leaves no room in the context is over before anything is computed.
+      if (trace.rows.length > 0)
+        await emit({ type: 'agreement', agreement: await compare(trace, checkpoint, place) });
     } finally {
       await policy.destroy();
     }
@@ -210,7 +211,7 @@ class Stopwatch {
 
   /** Tokens said a second. */
   get rate(): number {
-    return (1000 * this.said) / this.#spent;
+    return this.said === 0 ? 0 : (1000 * this.said) / this.#spent;
   }
 }
 

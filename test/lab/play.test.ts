@@ -78,6 +78,15 @@ describe('playing a policy in ONNX', () => {
     expect(of(await collect(playPolicy(request, place)), 'episode')[0]?.episode.passed).toBe(true);
   });
 
+  it('is over at once where the request leaves no room in the context', async () => {
+    const shape = { ...request.checkpoint.shape, context: 8 };
+    const checkpoint = { ...request.checkpoint, shape };
+    const events = await collect(playPolicy({ ...request, checkpoint }, place));
+    expect(events.map(({ type }) => type)).toEqual(['ready', 'episode']);
+    expect(of(events, 'episode')[0]?.episode.failures[0]).toBe('ran out of context without saying done');
+    expect(of(events, 'episode')[0]?.tokensPerSecond).toBe(0);
+  });
+
   it('exports a file that names its tokens, and that can teach in its own world', async () => {
     const bytes = policyFile('desk', request.checkpoint);
     const { metadata } = readOnnx(bytes);
