@@ -50,13 +50,15 @@ describe.skipIf(!hasChromium)(`kernels in Chromium (KERNEL_SEED=${seed})`, { tim
     rmSync(outDir, { recursive: true, force: true });
   });
 
-  it.each(CASES.map(({ name, proves }) => [name, proves] as const))('%s', async (name, proves) => {
+  it.for(CASES.map(({ name }) => name))('%s', async (name, { skip }) => {
     const verdict = await page.evaluate(
       (asked) => (window as unknown as KernelWindow).kernelPage.prove(...asked),
       [name, seed] as [string, string],
     );
+    skip(verdict.skipped !== null, verdict.skipped ?? '');
     expect(verdict.failures).toEqual([]);
-    if (verdict.skipped === null) expect(verdict.labels.sort()).toEqual([...proves].sort());
+    const { proves } = CASES.find((one) => one.name === name)!;
+    expect(verdict.labels.sort()).toEqual([...proves].sort());
     for (const label of verdict.labels) ran.add(label);
   });
 

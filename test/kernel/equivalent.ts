@@ -6,4 +6,21 @@ export interface Equivalent {
   why: string;
 }
 
-export const EQUIVALENT: readonly Equivalent[] = [];
+const LONGER =
+  'a longer run than needed: the first threads take more rows and the last ones none, in the same order';
+
+export const EQUIVALENT: readonly Equivalent[] = [
+  { file: 'compact', text: 'let run = (n + (LANES + 1) - 1) / LANES;', why: LONGER },
+  { file: 'compact', text: 'let run = (n + LANES + 1) / LANES;', why: LONGER },
+  { file: 'compact', text: 'let run = (n + LANES - 1) * LANES;', why: LONGER },
+  {
+    file: 'compact',
+    text: 'let end = min(n, begin - run);',
+    why: '0 − run wraps, so that the first thread takes all rows and the others none, in the same order',
+  },
+  {
+    file: 'step_summary',
+    text: 'if (norm >= step.clip) { scale = step.clip / norm; }',
+    why: 'where both are equal the quotient is exactly 1',
+  },
+];

@@ -26,8 +26,6 @@ export const PICKED: readonly (readonly [file: string, from: string, to: string]
     'v1.x, v2.x, v2.x);\n      tile_a[place + 16]',
   ],
   ['matmul_shared', 'd += 16', 'd += 15'],
-  ['matmul_shared', 'd += 16', 'd += 12'],
-  ['matmul_shared', '(column + turned) * 4 + $q', '(column + turned) * 4 + $q + 1'],
   ['matmul_tn', 'n + 4 <= end', 'n + 3 <= end'],
   ['matmul_tn', '* 4 + $q < size.m', '* 4 + $q <= size.m'],
   ['rms_norm', '1e-6', '1.01e-6'],
