@@ -47,7 +47,8 @@ const SHARED: Tiling = { rows: 64, columns4: 16, workgroup: 128, subgroups: fals
  *
  * On SwiftShader a load costs as much as ten products and a loop-carried sum as two, so wide tiles pay there: 0.9 GFLOP/s
  * for one vec4 a thread, 2.1 for 4 × 1, 3.4 for 8 × 4, a quarter more where lanes share loads ([2048, 64]·[256, 64]ᵀ on
- * two cores). 8 × 8 gains another tenth but takes twice as long to compile. Where fewer rows are decoded than a tile has,
+ * two cores). 8 × 8 gains another tenth but takes twice as long to compile. One text for all epilogues, told apart by a
+ * uniform, takes longer to compile than the texts of all: branches in an unrolled tile cost more than the tile. Where fewer rows are decoded than a tile has,
  * a lower tile leaves none of its rows idle.
  *
  * For a GPU the choice rests on reasoning, not on measurement (none was at hand): a thread of 4 rows × 2 vec4s loads 6

@@ -23,8 +23,14 @@ export interface LayerActivations {
   activated: GPUBuffer;
 }
 
-/** Most columns of the vocabulary whose logits are held at a time. A multiple of 64. */
-const TILE = 1024;
+/** Columns of the vocabulary whose logits are held at a time: at least so many, a multiple of 64 … */
+const LEAST_TILE = 1024;
+/** … and more where all rows' logits of them stay within 16 MiB: logits of a second tile are made twice in a step. */
+const LOGITS = 1 << 22;
+
+function columnsOfTile(vocab: number, capacity: number): number {
+  return Math.min(vocab, Math.max(LEAST_TILE, Math.floor(LOGITS / capacity / 64) * 64));
+}
 
 /** A tile of the vocabulary: ids base … base + count − 1. */
 export interface VocabTile {
@@ -78,7 +84,8 @@ export function createActivations(memory: Allocator, shape: PolicyShape, capacit
   const { width, heads, hidden, layers, vocab } = shape;
   const rows = (label: string, columns: number) => memory.storage(label, capacity * columns);
   const stream = Array.from({ length: layers + 1 }, (_, l) => rows(`stream ${l}`, width));
-  const columns = Math.ceil(Math.min(vocab, TILE) / 4) * 4;
+  const tile = columnsOfTile(vocab, capacity);
+  const columns = Math.ceil(tile / 4) * 4;
   return {
     layers: Array.from({ length: layers }, (_, l) => ({
       input: stream[l]!,
@@ -98,7 +105,7 @@ export function createActivations(memory: Allocator, shape: PolicyShape, capacit
     output: stream[layers]!,
     inverse: rows('inverse', 1),
     hidden: rows('hidden', width),
-    tiles: createTiles(memory, vocab),
+    tiles: createTiles(memory, vocab, tile),
     columns,
     logits: rows('logits', columns),
     softmax: rows('softmax', 4),
@@ -106,10 +113,10 @@ export function createActivations(memory: Allocator, shape: PolicyShape, capacit
   };
 }
 
-function createTiles(memory: Allocator, vocab: number): VocabTile[] {
-  return Array.from({ length: Math.ceil(vocab / TILE) }, (_, i) => {
-    const base = i * TILE;
-    const count = Math.min(TILE, vocab - base);
+function createTiles(memory: Allocator, vocab: number, tile: number): VocabTile[] {
+  return Array.from({ length: Math.ceil(vocab / tile) }, (_, i) => {
+    const base = i * tile;
+    const count = Math.min(tile, vocab - base);
     const uniform = memory.create(`tile ${i}`, 16, USAGE.UNIFORM | USAGE.COPY_DST);
     memory.fill(uniform, () => new Uint32Array([base, count, 0, 0]));
     return { base, count, uniform };
