@@ -62,7 +62,7 @@ describe('the benchmark of the engine, on WebGPU', () => {
     expect(named(rows, /^matrix rate/)!.value).toBeGreaterThan(0);
     expect(named(rows, /^training step/)!.floor).toBeGreaterThan(0);
     expect(named(rows, /^sampling/)!.value).toBeGreaterThan(0);
-  });
+  }, 120_000);
 
   it('gives the device back when it is stopped midway', async () => {
     const events = measureEngine(device, TINY, loadRuntime);
