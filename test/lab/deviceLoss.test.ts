@@ -1,14 +1,26 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { failureKind, LabError } from '../../src/base/errors.ts';
 import { Rng } from '../../src/base/rng.ts';
-import { lostWhileReading } from '../../src/gpu/failure.ts';
+import { deviceLost, explain } from '../../src/gpu/failure.ts';
 import { Memory } from '../../src/gpu/memory.ts';
+import { readBuffer } from '../../src/gpu/read.ts';
 import { DeviceSlot } from '../../src/gpu/slot.ts';
 import type { RunEvent } from '../../src/lab/services.ts';
-import type { PolicyEngine } from '../../src/policy/engine.ts';
 import { createWebGpuEngine } from '../../src/policy/webgpu/engine.ts';
 import { openGpu } from '../kernel/device.ts';
 import { type Call, type Disturb, kept, type Place, recoveries, tell } from './disturbed.ts';
+
+/**
+ * Makes the device answer the next buffer that is asked for with “out of memory”: the software device never runs out, so
+ * the answer of its innermost error scope is put in its mouth.
+ */
+function runOutOfMemory(gpu: GPUDevice): void {
+  const pop = gpu.popErrorScope.bind(gpu);
+  vi.spyOn(gpu, 'popErrorScope').mockImplementationOnce(async () => {
+    await pop();
+    return { message: 'no room left' } as GPUError;
+  });
+}
 
 /** How many adapters were asked for: one for each device. */
 let adapters = 0;
@@ -69,6 +81,22 @@ describe('a run on WebGPU whose device is lost', () => {
     120_000,
   );
 
+  it('ends with the bits of an undisturbed one: out of memory once', async () => {
+    let opened = 0;
+    const poor: Place = {
+      ...place,
+      open: async (shape, capacity) => {
+        if (opened++ === 0) runOutOfMemory((await slot.get()).gpu);
+        return place.open(shape, capacity);
+      },
+    };
+    const events = await tell(poor, (_, work) => work());
+    vi.restoreAllMocks();
+    expect(recoveries(events)).toMatchObject([{ kind: 'out of memory' }]);
+    expect(opened).toBe(2);
+    expect(kept(events)).toEqual(kept(whole));
+  }, 120_000);
+
   it('resumes once where the numbers are not finite, then advises', async () => {
     let trained = 0;
     const wild: Place = {
@@ -88,40 +116,44 @@ describe('a run on WebGPU whose device is lost', () => {
     expect(told[0]).toMatch(/no finite number.*not for the first time.*lower the learning rate/);
     expect(trained).toBe(20);
   }, 120_000);
-
-  it('does not go on after its own destruction', async () => {
-    const device = await slot.get();
-    const engine: PolicyEngine = await createWebGpuEngine(
-      device,
-      { vocab: 8, width: 8, layers: 1, heads: 1, hidden: 8, context: 8 },
-      { capacity: 8 },
-    );
-    device.destroy();
-    const { own } = await device.lost;
-    expect(own).toBe(true);
-    expect(() => engine.initialise(1)).toThrow(/was closed/);
-    expect(failureKind(await engine.save().catch((error: unknown) => error))).toBeNull();
-    expect(failureKind(lostWhileReading(new Error('unmapped'), device.gpu))).toBeNull();
-    engine.destroy();
-  }, 60_000);
 });
 
 describe('a device', () => {
-  it('that lacks memory says so where it is asked, and its engine is of that kind', async () => {
+  it('that lacks memory says so where it is asked', async () => {
     const { gpu } = await slot.get();
-    // The software device never runs out, so the answer of its innermost scope is put in its mouth.
-    const pop = gpu.popErrorScope.bind(gpu);
-    const popped = vi.spyOn(gpu, 'popErrorScope').mockImplementationOnce(async () => {
-      await pop();
-      return { message: 'no room left' } as GPUError;
-    });
+    runOutOfMemory(gpu);
     const memory = new Memory(gpu, 'the policy');
     memory.storage('weights', 64);
     const error = await memory.settled().catch((cause: unknown) => cause);
-    popped.mockRestore();
+    vi.restoreAllMocks();
     memory.destroy();
     expect(error).toBeInstanceOf(LabError);
     expect(error).toMatchObject({ kind: 'out of memory', message: expect.stringContaining('no room left') });
+  });
+
+  it('that was destroyed on purpose is no failure', async () => {
+    const device = await slot.get();
+    const fault = new LabError('the kernel does not compile');
+    const live = await explain(fault, device, 'here');
+    device.destroy();
+    expect(await device.lost).toMatchObject({ own: true });
+    expect(device.ended).toMatchObject({ own: true });
+    const read = await readBuffer(device.gpu, {} as GPUBuffer, 16).catch((error: unknown) => error);
+    const after = await explain(fault, device, 'here');
+    for (const error of [live, after, read, deviceLost(device.ended!, 'here')])
+      expect(failureKind(error)).toBeNull();
+    expect([live, after]).toEqual([fault, fault]);
+    // The next to ask gets another one all the same.
+    expect(await slot.get()).not.toBe(device);
+  });
+
+  it('that was lost explains every error', async () => {
+    const device = await slot.get();
+    const fault = new LabError('the kernel does not compile');
+    device.gpu.destroy();
+    expect(await explain(fault, device, 'here')).toMatchObject({ kind: 'device lost', cause: fault });
+    const full = new LabError('no room', { kind: 'out of memory' });
+    expect(await explain(full, device, 'here')).toBe(full);
   });
 
   it('is sought again with patience, and then said to be lost', async () => {
