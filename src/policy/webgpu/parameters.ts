@@ -2,8 +2,11 @@ import type { Allocator } from '../../gpu/memory.ts';
 import type { PolicyShape } from '../engine.ts';
 import { layout, type Tensor } from '../layout.ts';
 
-/** Most bytes spent on partial gradients, which bounds the slices of a large model. */
-const PARTIALS = 1 << 26;
+/**
+ * Slices keep a device busy where weights are small: the gradient of one is few tiles. Large ones are tiles enough, and
+ * every slice costs memory and a pass over it; so this many bytes are spent on partial gradients at most, but for one slice.
+ */
+const PARTIALS = 1 << 24;
 const MOST_SLICES = 8;
 
 /** The flat parameter buffer, its gradient (whole and in slices) and AdamW's moments, in the layout of `layout`. */
