@@ -47,8 +47,8 @@ export class Memory implements Allocator {
   /**
    * A zero-filled buffer of at least `bytes`.
    * Failure of the device to provide it shows at `settled`.
-   * @throws LabError where the device's limits exclude the size, or all was given back: what is still being recorded when its
-   * owner is destroyed must not allocate.
+   * @throws LabError where the device's limits exclude the size, or all was given back: what is still being recorded when
+   * its owner is destroyed must not allocate.
    */
   create(label: string, bytes: number, usage: GPUBufferUsageFlags): GPUBuffer {
     const { maxBufferSize, maxStorageBufferBindingSize } = this.#device.limits;

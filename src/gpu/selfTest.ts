@@ -11,7 +11,7 @@ import { expectedAnswers, SIZE, type Stage, testInputs } from './selfTestAnswers
 import { wgsl } from './wgsl.ts';
 
 /**
- * Runs a small chain whose numbers are known, normalisation → product → attention → product → cross-entropy: some drivers
+ * Runs a small chain whose numbers are known, norm → product → attention → product → cross-entropy: some drivers
  * compile kernels to wrong code, and failed allocations can pass in silence, so a device proves itself before it is used.
  * The second product takes the tile of large ones, which on a GPU is another kernel than that of small ones.
  * @throws LabError that names the first stage where a number is off by more than rounding.

@@ -11,8 +11,8 @@ const MOST_PARAMETERS = 1 << 28;
 
 /**
  * Checks that a shape describes a transformer that the engines can build.
- * @throws LabError naming the field: the MLP is one that there is, sizes are positive whole numbers, the width a multiple of 4 and of the heads,
- * each head of even width (rotary positions turn pairs), at most 2²⁸ parameters.
+ * @throws LabError naming the field: the MLP is one that there is, sizes are positive whole numbers, the width a multiple
+ * of 4 and of the heads, each head of even width (rotary positions turn pairs), at most 2²⁸ parameters.
  */
 export function checkShape(shape: PolicyShape): void {
   const refuse = (what: string, field: string, remedy: string): never => {

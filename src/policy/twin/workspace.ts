@@ -32,7 +32,10 @@ export interface Workspace {
   /** Of the loss [N]. */
   nll: Float64Array;
   lse: Float64Array;
-  /** Gradients on the way back: of the residual stream and of a norm's output [N, D], of qkv [N, 3D], of the MLP as `up` and `act`. */
+  /**
+   * Gradients on the way back: of the residual stream and of a norm's output [N, D], of qkv [N, 3D], of the MLP as `up` and
+   * `act`.
+   */
   dx: Float64Array;
   dh: Float64Array;
   dQkv: Float64Array;

@@ -248,8 +248,9 @@ export const cachedAttention = (
   );
 
 /**
- * Threads that share a row of logits when it is drawn from. A GPU wants about eight vec4s a thread, in a workgroup of 32 to 256. On a processor barriers cost more than they bring,
- * but the four lanes of one subgroup share a long row well, above all where rows are few.
+ * Threads that share a row of logits when it is drawn from. A GPU wants about eight vec4s a thread, in a workgroup of 32
+ * to 256. On a processor barriers cost more than they bring, but the four lanes of one subgroup share a long row well,
+ * above all where rows are few.
  */
 export function rowTilingFor(software: boolean, vocab: number): RowTiling {
   if (software) return { lanes: vocab < 1024 ? 1 : 4 };

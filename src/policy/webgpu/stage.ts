@@ -19,7 +19,10 @@ export interface Built {
 /** Makes one named part of the memory. A plan of memory counts what each takes. */
 export type Part = <T>(name: string, make: () => T) => T;
 
-/** Allocates a policy for batches of up to `capacity` positions. @throws LabError where a buffer exceeds the device's limits. */
+/**
+ * Allocates a policy for batches of up to `capacity` positions.
+ * @throws LabError where a buffer exceeds the device's limits.
+ */
 export function createStage(
   memory: Allocator,
   shape: PolicyShape,
