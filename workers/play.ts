@@ -2,14 +2,21 @@ import * as Comlink from 'comlink';
 import { carry } from '../src/lab/outcome.ts';
 import { type PlayRequest, playPolicy, policyFile } from '../src/lab/play.ts';
 import { teacherFor } from '../src/lab/teach.ts';
-import type { Checkpoint } from '../src/policy/engine.ts';
+import type { Checkpoint, PolicyShape } from '../src/policy/engine.ts';
+import type { OnnxProvider } from '../src/policy/onnx/lm.ts';
 import { openPolicy } from './engine.ts';
 import { StreamHost } from './host.ts';
 import { loadRuntime } from './runtime.ts';
 
 /** Worker `play`: runs ONNX models. It starts when the reader asks for one. */
 const streams = new StreamHost();
-const place = { loadRuntime, openPolicy, clock: () => performance.now() };
+/** The engine to compare with runs where the model does. */
+const placeOf = (provider: OnnxProvider) => ({
+  loadRuntime,
+  openPolicy: (shape: PolicyShape, capacity: number) =>
+    openPolicy(provider === 'webgpu' ? 'webgpu' : 'cpu', shape, capacity),
+  clock: () => performance.now(),
+});
 
 /** Ends when the model in use is no longer: the runtime computes one at a time. */
 let free: Promise<void> = Promise.resolve();
@@ -28,7 +35,7 @@ async function takeRuntime(): Promise<() => void> {
 async function* play(request: PlayRequest): ReturnType<typeof playPolicy> {
   const release = await takeRuntime();
   try {
-    yield* playPolicy(request, place);
+    yield* playPolicy(request, placeOf(request.provider));
   } finally {
     release();
   }

@@ -2,6 +2,7 @@ import { DeviceSlot } from '../gpu/slot.ts';
 import { localServices } from '../lab/local.ts';
 import type { Services } from '../lab/services.ts';
 import { methods } from '../methods/index.ts';
+import { hasWasmSimd } from '../policy/wasm/kernels.ts';
 import { openCpuEngine } from '../policy/wasm/open.ts';
 import { createWebGpuEngine } from '../policy/webgpu/engine.ts';
 import { openChromium } from './chromium.ts';
@@ -15,13 +16,15 @@ const CHOICES: GpuChoice[] = ['dawn', 'chromium', 'none'];
 export const GPU_OPTION = {
   name: 'gpu',
   value: 'dawn|chromium|none',
-  help: 'where the policy trains (default: the first that works)',
+  help: 'where the policy trains (default: the first that works; none where dawn has no graphics card)',
 };
 
 /** An opened backend; `close` gives everything back. */
 export interface Backend {
   choice: GpuChoice;
   services: Services;
+  /** True where a graphics device is offered in software: the processor, used less well. */
+  software: boolean;
   close(): Promise<void>;
 }
 
@@ -29,13 +32,13 @@ const clock = () => performance.now();
 
 async function dawnBackend(): Promise<Backend> {
   const slot = new DeviceSlot(openDawn);
-  await slot.get();
+  const { report } = await slot.get();
   const services = localServices(methods, {
     clock,
     failed: (error) => slot.failed(error),
     openPolicy: async (shape, capacity) => createWebGpuEngine(await slot.get(), shape, { capacity }),
   });
-  return { choice: 'dawn', services, close: () => slot.close() };
+  return { choice: 'dawn', services, software: report.software, close: () => slot.close() };
 }
 
 function cpuBackend(): Backend {
@@ -43,7 +46,7 @@ function cpuBackend(): Backend {
     clock,
     openPolicy: (shape, capacity) => openCpuEngine(shape, { capacity }),
   });
-  return { choice: 'none', services, close: async () => {} };
+  return { choice: 'none', services, software: false, close: async () => {} };
 }
 
 async function chromiumBackend(): Promise<Backend> {
@@ -52,7 +55,12 @@ async function chromiumBackend(): Promise<Backend> {
     clock,
     openPolicy: () => Promise.reject(new Error('trains in Chromium')),
   });
-  return { choice: 'chromium', services: { ...local, learn: page.learn }, close: page.close };
+  return {
+    choice: 'chromium',
+    services: { ...local, learn: page.learn },
+    software: false,
+    close: page.close,
+  };
 }
 
 const OPEN: Record<GpuChoice, () => Promise<Backend>> = {
@@ -73,7 +81,13 @@ export async function openBackend(word: string | undefined, tried: (line: string
   }
   for (const choice of CHOICES) {
     try {
-      return await OPEN[choice]();
+      const backend = await OPEN[choice]();
+      if (!backend.software || !hasWasmSimd()) return backend;
+      await backend.close();
+      tried(
+        'Dawn has no graphics card here, only a device in software: the policy trains in WebAssembly, which is faster (--gpu dawn trains on the device).',
+      );
+      return cpuBackend();
     } catch (error) {
       tried(`--gpu ${choice} does not work here: ${error instanceof Error ? error.message : String(error)}`);
     }

@@ -1,5 +1,5 @@
 import * as Comlink from 'comlink';
-import type { DeviceProbe } from '../../workers/engine.ts';
+import type { DeviceChoice, DeviceProbe } from '../../workers/engine.ts';
 import type { Batch } from '../../workers/host.ts';
 import type { GraphLayout } from '../../workers/layout.ts';
 import type { PolicyApi } from '../../workers/policy.ts';
@@ -32,8 +32,10 @@ export interface PageServices extends Services {
   packCheckpoint(checkpoint: TrainingCheckpoint): Promise<Uint8Array>;
   /** Reads such a file. */
   unpackCheckpoint(file: Blob): Promise<PortableCheckpoint>;
-  /** Where policies will run. */
-  probe(): Promise<DeviceProbe>;
+  /** Says what policies are to run on, from the next run on. @returns where they will. */
+  choose(choice: DeviceChoice): Promise<DeviceProbe>;
+  /** Learns on a device of one's own choice. */
+  learnOn(choice: DeviceChoice, ...run: Parameters<Services['learn']>): AsyncIterable<LearnEvent>;
   /** A recorded run: its head, then its events; nothing where the file is absent. */
   recording(address: string): AsyncIterable<RecordingHead | RunEvent>;
 }
@@ -173,13 +175,19 @@ export function workerServices(
     return verdicts.flat();
   }
 
-  async function* learn(spec: RunSpec, tasks: TaskSplit, resume?: LearnResume): AsyncGenerator<LearnEvent> {
+  let chosen: DeviceChoice = 'auto';
+  async function* learnOn(
+    choice: DeviceChoice,
+    spec: RunSpec,
+    tasks: TaskSplit,
+    resume?: LearnResume,
+  ): AsyncGenerator<LearnEvent> {
     const { remote, answered } = policy();
     unwrap(await answered(remote.clear()));
     for (const side of ['train', 'heldOut'] as const) {
       for (const portion of portions(tasks[side])) unwrap(await answered(remote.add(side, portion)));
     }
-    yield* pull<LearnEvent>(remote, remote.learn(spec, resume), answered);
+    yield* pull<LearnEvent>(remote, remote.learn(choice, spec, resume), answered);
   }
 
   return {
@@ -188,13 +196,15 @@ export function workerServices(
     keep: async (files) => unwrap(await walk().keep(files.map(asSent))),
     prepare: (spec) => pull<PrepareEvent>(walk(), walk().prepare(spec)),
     verify,
-    learn,
+    learn: (...run) => learnOn(chosen, ...run),
+    learnOn,
     packCheckpoint: async (checkpoint) => unwrap(await walk().packCheckpoint(checkpoint)),
     unpackCheckpoint: async (file) => unwrap(await walk().unpackCheckpoint(file)),
     layout: async (graph, room) => unwrap(await walk().layout(graph, room)),
-    probe: async () => {
+    choose: async (choice) => {
+      chosen = choice;
       const { remote, answered } = policy();
-      return unwrap(await answered(remote.probe()));
+      return unwrap(await answered(remote.probe(choice)));
     },
     recording: (address) => pull<RecordingHead | RunEvent>(walk(), walk().recording(address)),
   };

@@ -1,4 +1,4 @@
-import type { DeviceProbe } from '../../workers/engine.ts';
+import type { DeviceChoice, DeviceProbe } from '../../workers/engine.ts';
 import type { GraphLayout } from '../../workers/layout.ts';
 import { LabError } from '../base/errors.ts';
 import { decodeLink } from '../lab/link.ts';
@@ -6,6 +6,7 @@ import { runExperiment } from '../lab/run.ts';
 import type { RunEvent } from '../lab/services.ts';
 import type { Method, RunSpec } from '../methods/method.ts';
 import type { LabStore, Restore, RunRecord } from '../store/model.ts';
+import { keepChoice, storedChoice } from './bench/device.ts';
 import { Draft } from './bench/draft.svelte.ts';
 import { pictureRoom } from './graph/geometry.ts';
 import { pickWalk, WalkPlayer } from './graph/walk-player.svelte.ts';
@@ -66,6 +67,7 @@ export class Session {
   runs = $state.raw<RunRecord[]>([]);
   unreadable = $state(0);
   device = $state.raw<DeviceProbe | null>(null);
+  deviceChoice = $state<DeviceChoice>(storedChoice());
   notice = $state('');
   readonly #services: PageServices;
   readonly #store: LabStore;
@@ -102,16 +104,22 @@ export class Session {
   /** Reads the stored runs, asks where policies will run, and shows something at once: the last run, or a recorded one. */
   async open(recording: string): Promise<void> {
     await this.refreshRuns();
-    const probe = this.#services.probe().then(
-      (device) => {
-        this.device = device;
-      },
-      (error) => this.#say(sentence(error)),
-    );
+    const probe = this.chooseDevice(this.deviceChoice);
     const newest = this.runs[0];
     if (!this.busy && newest) await this.show(newest.id);
     else if (!this.busy) await this.#playRecording(recording);
     await probe;
+  }
+
+  /** Says what policies are to train on, from the next run on. */
+  async chooseDevice(choice: DeviceChoice): Promise<void> {
+    if (choice !== this.deviceChoice) keepChoice(choice);
+    this.deviceChoice = choice;
+    try {
+      this.device = await this.#services.choose(choice);
+    } catch (error) {
+      this.#say(sentence(error));
+    }
   }
 
   /** Takes the configuration from a link's fragment. @returns whether the link asks to start at once. */

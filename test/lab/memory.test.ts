@@ -37,7 +37,7 @@ it.each(['micro', 'laptop'] as const)(
     await expect(learn.next()).rejects.toThrow(enough);
     const { shape, capacity } = opened!;
     const { total } = planMemory(shape, { capacity, rollouts: toolspace.student!(spec).rollouts });
-    const planned = await planRun(toolspace, spec);
+    const planned = await planRun(toolspace, spec, 'webgpu');
     // The context comes in steps of 32 tokens: where few tasks leave one unused, the plan has a sixth too much.
     expect(planned!.bytes / total).toBeGreaterThanOrEqual(1);
     expect(planned!.bytes / total).toBeLessThan(1.17);
@@ -50,14 +50,30 @@ it('says what to lower where WebGPU does not grant everywhere what a run takes, 
   const wide = await planRun(
     toolspace,
     specOf('micro', { width: '128', layers: 6, tokens: 8192, maxLength: 12 }),
+    'webgpu',
   );
-  expect(wide!.bytes).toBeGreaterThan((await planRun(toolspace, specOf('micro')))!.bytes);
+  expect(wide!.bytes).toBeGreaterThan((await planRun(toolspace, specOf('micro'), 'webgpu'))!.bytes);
   const { student: _, ...unknown } = toolspace;
-  expect(await planRun(unknown, specOf('micro'))).toBeNull();
+  expect(await planRun(unknown, specOf('micro'), 'webgpu')).toBeNull();
   const greedy = { ...toolspace, student: () => ({ ...toolspace.student!(specOf('micro')), capacity: 1e6 }) };
-  const refused = await planRun(greedy, specOf('micro'));
+  const refused = await planRun(greedy, specOf('micro'), 'webgpu');
   expect(refused!.fits).toBe(false);
   expect(refused!.text).toMatch(
     /needs \d+(\.\d)? GB .*Not every device gives that: .*lower the tokens a step to [\d,]+ or the width/,
   );
+});
+
+it('plans less for the processor, in words of its own', async () => {
+  const [device, processor] = await Promise.all([
+    planRun(toolspace, specOf('micro'), 'webgpu'),
+    planRun(toolspace, specOf('micro'), 'cpu'),
+  ]);
+  expect(processor!.parameters).toBe(device!.parameters);
+  expect(processor!.bytes).toBeGreaterThan(16 * processor!.parameters);
+  expect(processor!.bytes).toBeLessThan(device!.bytes);
+  expect(processor!.text).toMatch(/needs about \d+ MB of the processor's memory\.$/);
+  const huge = { ...toolspace, student: () => ({ ...toolspace.student!(specOf('micro')), capacity: 4e6 }) };
+  const refused = await planRun(huge, specOf('micro'), 'cpu');
+  expect(refused!.fits).toBe(false);
+  expect(refused!.text).toContain('lower the tokens a step');
 });

@@ -50,7 +50,8 @@ export const run: Command = {
     terminal.say(
       `${method.title}, preset ${specs[0]?.preset}, seeds ${specs.map((spec) => spec.seed).join(', ')} → ${folder}`,
     );
-    const memory = specs[0] && backend.choice !== 'none' ? await planRun(method, specs[0]) : null;
+    const trainsOn = backend.choice === 'none' ? 'cpu' : 'webgpu';
+    const memory = specs[0] ? await planRun(method, specs[0], trainsOn) : null;
     if (memory) terminal.say(memory.text);
     const stop = stopOnSignal(terminal);
     try {

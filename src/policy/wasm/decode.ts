@@ -1,6 +1,6 @@
 import { upRows } from '../layout.ts';
 import { type Address, matmulNt } from './kernels.ts';
-import type { Machine } from './machine.ts';
+import type { Ground, Machine } from './machine.ts';
 import type { Block } from './memory.ts';
 import { finishLayer } from './model.ts';
 import { logitRows, rounded } from './workspace.ts';
@@ -22,7 +22,7 @@ export interface NewRows {
 }
 
 /** Scratch of a sampler for `rollouts` rollouts. @throws LabError where the memory does not hold it. */
-export function allocateScratch({ memory, shape }: Machine, rollouts: number) {
+export function allocateScratch({ memory, shape }: Ground, rollouts: number) {
   const { width, hidden, vocab, context } = shape;
   const face = ROWS * width;
   return memory.allocate(
@@ -58,7 +58,7 @@ export function allocateScratch({ memory, shape }: Machine, rollouts: number) {
 export type Scratch = ReturnType<typeof allocateScratch>['at'];
 
 /** @throws LabError where the memory does not hold it. */
-export function allocateCache({ memory, shape, headWidth }: Machine, rollouts: number): Cache {
+export function allocateCache({ memory, shape, headWidth }: Ground, rollouts: number): Cache {
   const positions = rollouts * shape.heads * rounded(shape.context);
   return memory.allocate(
     { keys: positions * headWidth, values: positions * rounded(headWidth) },

@@ -2,7 +2,7 @@ import type { PolicyShape } from '../engine.ts';
 import { layout, type Tensor } from '../layout.ts';
 import { ROTARY_BASE } from '../twin/rotary.ts';
 import { type Address, type Kernels, openKernels } from './kernels.ts';
-import { type Block, LinearMemory } from './memory.ts';
+import { type Allocator, type Block, LinearMemory } from './memory.ts';
 
 /** Addresses of one layer's tensors in a flat buffer; shapes as in `layout`. */
 export interface LayerWeights {
@@ -36,6 +36,30 @@ export interface Machine {
   gradients: Weights;
 }
 
+/** What the sizes of an engine's memory follow from. */
+export interface Ground {
+  shape: PolicyShape;
+  headWidth: number;
+  kernels: Pick<Kernels, 'ATTENTION_ROWS' | 'PRODUCT_SCRATCH'>;
+  memory: Allocator;
+}
+
+/** Room for the policy itself. @throws LabError where the memory does not hold it. */
+export function allocatePolicy({ shape, headWidth, kernels, memory }: Ground): Pick<Machine, 'at'> {
+  const { count } = layout(shape);
+  return memory.allocate(
+    {
+      parameters: count,
+      gradient: count,
+      moment1: count,
+      moment2: count,
+      turns: shape.context * headWidth,
+      strips: Number(kernels.PRODUCT_SCRATCH.value) / 4,
+    },
+    { what: 'a policy of this shape', remedy: 'lower the width, the layers, the vocabulary or the context' },
+  );
+}
+
 /**
  * Opens kernels and memory for a policy of a checked shape. Parameters are not set.
  * @throws LabError where the memory does not hold the policy.
@@ -45,18 +69,7 @@ export async function openMachine(shape: PolicyShape): Promise<Machine> {
   const kernels = await openKernels(memory.memory);
   const { tensors, count } = layout(shape);
   const headWidth = shape.width / shape.heads;
-  const strips = Number(kernels.PRODUCT_SCRATCH.value) / 4;
-  const { at } = memory.allocate(
-    {
-      parameters: count,
-      gradient: count,
-      moment1: count,
-      moment2: count,
-      turns: shape.context * headWidth,
-      strips,
-    },
-    { what: 'a policy of this shape', remedy: 'lower the width, the layers, the vocabulary or the context' },
-  );
+  const { at } = allocatePolicy({ shape, headWidth, kernels, memory });
   kernels.setProductScratch(at.strips);
   memory.reals(at.turns, shape.context * headWidth).set(turns(shape.context, headWidth));
   const weights = weightsAt(shape, tensors, at.parameters);

@@ -21,8 +21,32 @@ export interface Block<K extends string> {
   free(): void;
 }
 
+/** What deals out blocks: a memory, or a count of what one would hold. */
+export interface Allocator {
+  allocate<K extends string>(counts: Readonly<Record<K, number>>, purpose: Purpose): Block<K>;
+}
+
+/** Sizes of named arrays in whole lines, bytes. */
+function sizesOf<K extends string>(counts: Readonly<Record<K, number>>): [name: K, bytes: number][] {
+  return (Object.keys(counts) as K[]).map((name) => [name, Math.ceil((counts[name] * 4) / LINE) * LINE]);
+}
+
+/** Counts what is asked for and holds nothing. */
+export class MemoryCount implements Allocator {
+  bytes = LINE;
+
+  allocate<K extends string>(counts: Readonly<Record<K, number>>): Block<K> {
+    const at = {} as Record<K, Address>;
+    for (const [name, size] of sizesOf(counts)) {
+      at[name] = this.bytes;
+      this.bytes += size;
+    }
+    return { at, free: () => undefined };
+  }
+}
+
 /** A WebAssembly memory that is dealt out in blocks: first fit, neighbours that are free become one. */
-export class LinearMemory {
+export class LinearMemory implements Allocator {
   readonly memory = new WebAssembly.Memory({ initial: 1 });
   /** Free stretches in order of address. */
   readonly #free = [{ at: LINE, bytes: PAGE - LINE }];
@@ -37,15 +61,14 @@ export class LinearMemory {
    * @throws LabError where the memory ends, which names the purpose and the remedy.
    */
   allocate<K extends string>(counts: Readonly<Record<K, number>>, purpose: Purpose): Block<K> {
-    const names = Object.keys(counts) as K[];
-    const sizes = names.map((name) => Math.ceil((counts[name] * 4) / LINE) * LINE);
-    const bytes = sizes.reduce((sum, size) => sum + size, 0);
+    const sizes = sizesOf(counts);
+    const bytes = sizes.reduce((sum, [, size]) => sum + size, 0);
     const start = this.#take(bytes, purpose);
     let next = start;
     const at = {} as Record<K, Address>;
-    for (const [i, name] of names.entries()) {
+    for (const [name, size] of sizes) {
       at[name] = next;
-      next += sizes[i]!;
+      next += size;
     }
     let held = true;
     const free = () => {

@@ -1,6 +1,6 @@
 import type { PackedBatch, PolicyShape } from '../engine.ts';
 import { upRows } from '../layout.ts';
-import type { Machine } from './machine.ts';
+import type { Ground, Machine } from './machine.ts';
 import type { Block } from './memory.ts';
 
 /** Floats of logits held at a time (2 MiB), and the rows that this may come to. */
@@ -56,8 +56,8 @@ export interface Workspace {
 }
 
 /** @throws LabError where the memory does not hold it. */
-export function allocateWorkspace(machine: Machine, rows: number): Workspace {
-  const { shape, memory, kernels } = machine;
+export function allocateWorkspace(ground: Ground, rows: number): Workspace {
+  const { shape, memory, kernels } = ground;
   const purpose = {
     what: `a batch of ${rows} positions`,
     remedy: 'lower the tokens in a batch (more micro-batches), the width or the layers',

@@ -29,10 +29,10 @@ export function estimate(method: Method, spec: RunSpec, runs: readonly RunRecord
   return `The nearest run here took ${took}; since then: ${describeDiff(method, specOf(nearest), { ...spec, seed: nearest.seed })}.`;
 }
 
-/** What a run will take of the graphics device; nothing where the method does not know, or the configuration has errors. */
-export async function memoryText(method: Method, spec: RunSpec): Promise<string> {
+/** What a run will take of the device's memory; nothing where the method does not know, or the configuration has errors. */
+export async function memoryText(method: Method, spec: RunSpec, backend: 'webgpu' | 'cpu'): Promise<string> {
   try {
-    return (await planRun(method, spec))?.text ?? '';
+    return (await planRun(method, spec, backend))?.text ?? '';
   } catch (error) {
     return error instanceof LabError ? `The student can't be built: ${error}` : '';
   }
