@@ -6,8 +6,22 @@ export interface Equivalent {
   why: string;
 }
 
+const every = (files: readonly string[], text: string, why: string): Equivalent[] =>
+  files.map((file) => ({ file, text, why }));
+
+const PACKED = ['attention', 'attention_backward_q', 'attention_backward_kv'];
+const NORMS = ['rms_norm', 'rms_norm_backward'];
+
 const LONGER =
   'a longer run than needed: the first threads take more rows and the last ones none, in the same order';
+const LOWER = 'any number far below every logit stands for −∞ equally well';
+const ERASED = 'the first real term multiplies it by exp(−1e30 − top), which is 0';
+const UNWRITTEN = 'reads rows behind the last one for a thread whose result is not written';
+const HALVED = 'the count of lanes is a power of 2 above 1, so half of it is the same';
+const MASKED = 'reads one vec4 more and masks all of it, because its columns are not below the count';
+const RACE =
+  'adds to a sum that nobody reads any more; another thread may read it in the same step, which would be a race, but a ' +
+  'software device runs the lower lanes first and cannot show it';
 
 export const EQUIVALENT: readonly Equivalent[] = [
   { file: 'compact', text: 'let run = (n + (LANES + 1) - 1) / LANES;', why: LONGER },
@@ -22,5 +36,77 @@ export const EQUIVALENT: readonly Equivalent[] = [
     file: 'step_summary',
     text: 'if (norm >= step.clip) { scale = step.clip / norm; }',
     why: 'where both are equal the quotient is exactly 1',
+  },
+  ...every(PACKED, 'if (block > dims.n) { return; }', UNWRITTEN),
+  ...every(PACKED, 'let last = dims.n + 1;', UNWRITTEN),
+  ...every(
+    PACKED,
+    'if (block + $r <= dims.n) {',
+    'a row behind the last one stands for the last one: it writes the same numbers to the same place',
+  ),
+  ...every(
+    ['attention', 'attention_backward_q'],
+    'let end = min(block + (BLOCK + 1), dims.n);',
+    'one key more, which no row of the block sees',
+  ),
+  { file: 'attention', text: 'var top$r = -1.01e+30;', why: LOWER },
+  { file: 'attention', text: 'var total$r = 0.01;', why: ERASED },
+  {
+    file: 'attention_backward_kv',
+    text: 'var end = 1u;',
+    why: 'every sequence ends at 1 or later, and this is a maximum',
+  },
+  ...every(NORMS, 'if (row <= dims.n) {', UNWRITTEN),
+  ...every(NORMS, 'for (var half = (LANES + 1) / 2u; half > 0; half /= 2) {', HALVED),
+  ...every(NORMS, 'if (lane <= half) { shared_sums[own] += shared_sums[own + half]; }', RACE),
+  { file: 'cross_entropy', text: 'const nothing = vec4f(-1.01e+30);', why: LOWER },
+  { file: 'cross_entropy', text: 'var held = vec4f(-1.01e+30, 0.0, 0.0, 0.0);', why: LOWER },
+  { file: 'cross_entropy', text: 'var held = vec4f(-1e30, 0.01, 0.0, 0.0);', why: ERASED },
+  {
+    file: 'cross_entropy',
+    text: 'var held = vec4f(-1e30, 0.0, 0.01, 0.0);',
+    why: 'the tile that holds the target replaces it',
+  },
+  { file: 'cross_entropy', text: 'var held = vec4f(-1e30, 0.0, 0.0, 0.01);', why: 'nothing reads it' },
+  {
+    file: 'cross_entropy',
+    text: 'if (whole <= COLUMNS4) { tops = max(tops, logits(first, whole)); }',
+    why: MASKED,
+  },
+  {
+    file: 'cross_entropy',
+    text: 'if (whole < (COLUMNS4 + 1)) { tops = max(tops, logits(first, whole)); }',
+    why: MASKED,
+  },
+  {
+    file: 'cross_entropy',
+    text: 'if (whole <= COLUMNS4 && lane == 0) { sums += exp(logits(first, whole) - top); }',
+    why: MASKED,
+  },
+  {
+    file: 'cross_entropy',
+    text: 'if (whole < (COLUMNS4 + 1) && lane == 0) { sums += exp(logits(first, whole) - top); }',
+    why: MASKED,
+  },
+  { file: 'cross_entropy', text: 'for (var half = (LANES + 1) / 2u; half > 0; half /= 2) {', why: HALVED },
+  {
+    file: 'cross_entropy',
+    text: 'if (lane <= half) { shared_lanes[lane] += shared_lanes[lane + half]; }',
+    why: RACE,
+  },
+  {
+    file: 'cross_entropy',
+    text: 'if (lane <= half) { shared_lanes[lane] = max(shared_lanes[lane], shared_lanes[lane + half]); }',
+    why: RACE,
+  },
+  {
+    file: 'cross_entropy',
+    text: 'if (lane > 1) { return; }',
+    why: 'a second thread writes the same numbers to the same places',
+  },
+  {
+    file: 'cross_entropy',
+    text: 'if (target_column <= tile.count) { target_logit = z[first + target_column / 4][target_column % 4]; }',
+    why: 'a target at the count is the first of the next tile, which replaces it; behind the last tile there is none',
   },
 ];
