@@ -105,6 +105,12 @@ export function tiny(settings: Record<string, number> = {}): string {
 }
 
 export const runButton = (page: Page) => page.getByRole('button', { name: /^Train / });
+/** Trains on the graphics device from now on, though it is one in software. */
+export async function trainOnGraphics(page: Page): Promise<void> {
+  await page.getByLabel('Train on').selectOption('webgpu');
+  await page.getByText(/^WebGPU: /).waitFor({ timeout: 60_000 });
+}
+
 export const logText = (page: Page) => page.getByRole('log', { name: 'Run log' });
 
 /** Waits for a line of the run's log. */

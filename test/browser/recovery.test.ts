@@ -10,6 +10,7 @@ import {
   openPage,
   runButton,
   tiny,
+  trainOnGraphics,
   untilLogged,
 } from './lab-page.ts';
 
@@ -40,6 +41,7 @@ describe.skipIf(!hasChromium)('a run on the page that loses its device', () => {
   it('says so, goes on to the numbers of an undisturbed run, and outlives its worker', async () => {
     const link = tiny({ steps: 40, evaluateEvery: 10 });
     const { page, context, faults } = await openPage(lab, link);
+    await trainOnGraphics(page);
     await runButton(page).click();
     await untilLogged(page, /Done in/, 120_000);
     const whole = numbers(await exported(page));

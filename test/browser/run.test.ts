@@ -8,6 +8,7 @@ import {
   openPage,
   runButton,
   tiny,
+  trainOnGraphics,
   untilLogged,
 } from './lab-page.ts';
 
@@ -158,11 +159,18 @@ describe.skipIf(!hasChromium)('a run on the page, with WebGPU', () => {
   }, 120_000);
   afterAll(() => lab?.close());
 
-  it('trains on the device that the browser offers', async () => {
+  it('trains on the processor where WebGPU is software, and on the device where that is chosen', async () => {
     const { page, context, faults, foreign } = await openPage(lab, tiny());
+    await page.getByText(/WebGPU runs in software here.*\(WebAssembly SIMD\), which is faster/).waitFor();
+    await page.getByText(/^Processor: WebAssembly SIMD/).waitFor();
+    await page.getByText(/parameters needs about \d+ MB of the processor's memory/).waitFor();
+    await trainOnGraphics(page);
+    await page.getByText(/parameters needs [\d.]+ MB on the graphics device/).waitFor();
     await runButton(page).click();
     await untilLogged(page, /Done in/, 120_000);
     expect(await logText(page).textContent()).toMatch(/\(WebGPU\)/);
+    await page.reload();
+    expect(await page.getByLabel('Train on').inputValue()).toBe('webgpu');
     expect(faults).toEqual([]);
     expect(foreign).toEqual([]);
     await context.close();
