@@ -4,9 +4,12 @@ import { loadRuntime, pretendBrowser } from '../../../src/cli/bench/browser.ts';
 import { type LabDevice, openDevice } from '../../../src/gpu/device.ts';
 import type { BenchEvent } from '../../../src/lab/bench/event.ts';
 import { measureEngine } from '../../../src/lab/bench/measure.ts';
+import { loadPeer } from '../../../src/lab/bench/peers/load.ts';
 import { PEERS, VERSIONS } from '../../../src/lab/bench/peers/peer.ts';
 import { type BenchPlan, partsOf, TINY } from '../../../src/lab/bench/plan.ts';
 import type { BenchRow } from '../../../src/lab/bench/row.ts';
+import { benchSampling } from '../../../src/lab/bench/sampling.ts';
+import { benchTraining } from '../../../src/lab/bench/training.ts';
 import { openGpu } from '../../kernel/device.ts';
 
 let device: LabDevice;
@@ -23,6 +26,16 @@ async function measured(on: LabDevice | null, plan: BenchPlan) {
   const rows = events.flatMap((event) => (event.type === 'row' ? [event.row] : []));
   const remarks = events.flatMap((event) => (event.type === 'remark' ? [event.text] : []));
   return { events, rows, remarks };
+}
+
+/** Rows and remarks of one part. */
+async function finished(part: AsyncGenerator<string | null, BenchRow[]>) {
+  const remarks: string[] = [];
+  for (;;) {
+    const { done, value } = await part.next();
+    if (done) return { rows: value, remarks };
+    if (value !== null) remarks.push(value);
+  }
 }
 
 /** What every reader of a row relies on. */
@@ -76,15 +89,18 @@ describe('the benchmark of the engine, on WebGPU', () => {
   it('finds that the libraries compute the same, and compares them', async () => {
     const [student] = TINY.students;
     const one = { ...student!, shape: { ...student!.shape, layers: 1 } };
-    const plan = { ...TINY, students: [one], rounds: 1, against: [...PEERS] };
-    const { rows, remarks } = await measured(device, plan);
-    expectContract(rows);
-    expect(remarks).toEqual([]);
-    const step = named(rows, /^training step/)!;
-    expect(Object.keys(step.against)).toEqual(['jax-js', 'tfjs']);
-    const sampling = named(rows, /^sampling/)!;
-    expect(Object.keys(sampling.against)).toEqual(['ort']);
-    expect(sampling.against.ort!.note).toMatch(/4 rollouts a call.*one rollout at a time|one .*a call/);
+    const plan = { ...TINY, students: [one], rounds: 1 };
+    const loaded = await Promise.all(PEERS.map((name) => loadPeer(name, true, loadRuntime)));
+    const peers = loaded.filter((peer) => typeof peer !== 'string');
+    expect(peers.map(({ name }) => name)).toEqual([...PEERS]);
+    const training = await finished(benchTraining(device, null, one, peers, plan.rounds));
+    const sampling = await finished(benchSampling(device, plan, peers));
+    expect([...training.remarks, ...sampling.remarks]).toEqual([]);
+    expectContract([...training.rows, ...sampling.rows]);
+    expect(Object.keys(named(training.rows, /^training step/)!.against)).toEqual(['jax-js', 'tfjs']);
+    expect(Object.keys(sampling.rows[0]!.against)).toEqual(['ort']);
+    expect(sampling.rows[0]!.against.ort!.note).toMatch(/4 rollouts a call/);
+    expect(sampling.rows[0]!.against.ort!.note).toMatch(/one rollout at a time/);
   }, 120_000);
 });
 
