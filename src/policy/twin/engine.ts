@@ -1,5 +1,6 @@
 import { LabError } from '../../base/errors.ts';
 import { checkBatch, checkStep, checkStepBatches, trainedCount } from '../batch.ts';
+import { CpuSampler } from '../cpuSampler.ts';
 import type {
   Checkpoint,
   DeviceInfo,
@@ -15,10 +16,10 @@ import { initialWeights } from '../initial.ts';
 import { layout } from '../layout.ts';
 import { checkCheckpoint, checkShape } from '../shape.ts';
 import { checkEvaluation } from '../truncation.ts';
+import { TwinDecoder } from './decoder.ts';
 import { matmulNt } from './matmul.ts';
 import { backward, forward, loss } from './model.ts';
 import { adamw, gradNorm } from './optimiser.ts';
-import { TwinSampler } from './sampler.ts';
 import { truncatedLoss } from './truncatedLoss.ts';
 import { type Weights, weightsOf } from './weights.ts';
 import { allocate, type Workspace } from './workspace.ts';
@@ -146,7 +147,7 @@ class CpuEngine implements PolicyEngine {
       this.#live();
       return this.#weights;
     };
-    return new TwinSampler(this.shape, weights, rollouts);
+    return new CpuSampler(rollouts, (count) => new TwinDecoder(this.shape, weights, count));
   }
 
   async save(): Promise<Checkpoint> {

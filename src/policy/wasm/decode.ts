@@ -1,3 +1,4 @@
+import type { NewRows } from '../cpuSampler.ts';
 import { upRows } from '../layout.ts';
 import { type Address, matmulNt } from './kernels.ts';
 import type { Ground, Machine } from './machine.ts';
@@ -10,16 +11,6 @@ export const ROWS = 256;
 
 /** Keys and values of one layer; see kernels/decode.ts. */
 export type Cache = Block<'keys' | 'values'>;
-
-/** New tokens of some rollouts, in order of position inside each; at most `ROWS`. */
-export interface NewRows {
-  tokens: Int32Array;
-  rollouts: Int32Array;
-  positions: Int32Array;
-  count: number;
-  /** Rows that are the newest of their rollout: only they go past the last attention. */
-  newest: readonly number[];
-}
 
 /** Scratch of a sampler for `rollouts` rollouts. @throws LabError where the memory does not hold it. */
 export function allocateScratch({ memory, shape }: Ground, rollouts: number) {

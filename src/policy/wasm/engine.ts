@@ -1,5 +1,6 @@
 import { LabError } from '../../base/errors.ts';
 import { checkBatch, checkStep, checkStepBatches, trainedCount } from '../batch.ts';
+import { CpuSampler } from '../cpuSampler.ts';
 import type {
   Checkpoint,
   DeviceInfo,
@@ -14,12 +15,12 @@ import type {
 import { initialWeights } from '../initial.ts';
 import { checkCheckpoint, checkShape } from '../shape.ts';
 import { checkEvaluation } from '../truncation.ts';
+import { WasmDecoder } from './decoder.ts';
 import { hasWasmSimd } from './kernels.ts';
 import { logits, truncatedLoss } from './logits.ts';
 import { type Machine, openMachine } from './machine.ts';
 import { backward, forward, loss } from './model.ts';
 import { update } from './optimiser.ts';
-import { WasmSampler } from './sampler.ts';
 import { allocateWorkspace, uploadBatch, type Workspace } from './workspace.ts';
 
 /** Positions a batch may hold where nothing else is said. */
@@ -139,7 +140,7 @@ class WasmEngine implements PolicyEngine {
 
   sampler(rollouts: number): Sampler {
     this.#live();
-    return new WasmSampler(() => this.#live(), rollouts);
+    return new CpuSampler(rollouts, (count) => new WasmDecoder(() => this.#live(), count));
   }
 
   async save(): Promise<Checkpoint> {
