@@ -41,7 +41,7 @@ export const QUICK: BenchPlan = {
 
 /** Seconds on any device: every part of the benchmark on a student of a few thousand parameters. */
 export const TINY: BenchPlan = {
-  students: [{ shape: { vocab: 20, width: 16, layers: 2, heads: 2, hidden: 32, context: 48 }, tokens: 64 }],
+  students: [{ shape: { vocab: 20, width: 16, layers: 2, heads: 2, hidden: 32, context: 64 }, tokens: 128 }],
   turn: { rollouts: 4, length: 3, limit: 5 },
   rounds: 2,
   against: [],

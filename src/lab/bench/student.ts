@@ -1,3 +1,4 @@
+import { invariant } from '../../base/errors.ts';
 import { Rng } from '../../base/rng.ts';
 import { ADAMW } from '../../learn/sft.ts';
 import { pack } from '../../policy/batch.ts';
@@ -34,19 +35,38 @@ export const ofWidth = (width: number): PolicyShape => ({
 /** Short name of a student: "width 64, 512 tokens". */
 export const nameOf = ({ shape, tokens }: Student): string => `width ${shape.width}, ${tokens} tokens`;
 
-/** Sequences as long as those of `desk` (40 to 79 tokens), 40% of their tokens trained; exactly `tokens` positions. */
+/** Length of every sequence in a training step: about that of an episode in `desk`. */
+const LENGTH = 64;
+
+/**
+ * Sequences of one length, every position trained. Ours would gain by ragged sequences and by positions that are not
+ * trained, which it leaves out; other libraries take rectangular batches best, and the comparison gives them one.
+ */
 export function syntheticBatch({ shape, tokens }: Student): PackedBatch {
   const rng = new Rng('bench');
-  const sequences = [];
-  for (let used = 0; used < tokens; ) {
-    const length = Math.min(tokens - used, shape.context, 40 + rng.int(40));
-    used += length;
-    sequences.push({
+  const length = Math.min(LENGTH, shape.context, tokens);
+  invariant(tokens % length === 0, `${tokens} tokens are whole sequences of ${length}`);
+  const batch = pack(
+    Array.from({ length: tokens / length }, () => ({
       tokens: Array.from({ length }, () => rng.int(shape.vocab)),
-      weights: Array.from({ length }, () => (rng.chance(0.4) ? 1 : 0)),
-    });
+      weights: Array.from({ length }, () => 1),
+    })),
+  );
+  // The last position of a sequence has no token after it; here it too is to predict one.
+  for (let i = length - 1; i < tokens; i += length) {
+    batch.targets[i] = rng.int(shape.vocab);
+    batch.weights[i] = 1;
   }
-  return pack(sequences);
+  return batch;
+}
+
+/** The length that all sequences of a batch have; N where they differ. */
+export function commonLength({ starts }: PackedBatch): number {
+  const n = starts.length;
+  const second = starts.findIndex((start) => start > 0);
+  const length = second < 0 ? n : second;
+  const even = n % length === 0 && starts.every((start, i) => start === i - (i % length));
+  return even ? length : n;
 }
 
 /** A turn of many rollouts: what each is forced to read, and how many tokens it then samples. */

@@ -76,10 +76,12 @@ export function jaxBatch(
 /**
  * The policy's loss Σ w·nll / Σ w as a function of parameters and batch, to be differentiated or compiled. jax-js counts
  * references: an array is consumed where it is used, and `.ref` keeps it for another use.
+ * @param length positions of every sequence where all have as many: attention then stays inside each. Else one N × N mask.
  */
 export function jaxLoss(
   jax: Jax,
   shape: PolicyShape,
+  length?: number,
 ): (parameters: JaxParameters, batch: JaxBatch) => JaxArray {
   const { numpy: np, nn } = jax;
   const { width, heads, hidden, layers } = shape;
@@ -98,14 +100,18 @@ export function jaxLoss(
   };
   const attention = (qkv: JaxArray, batch: JaxBatch, mask: JaxArray) => {
     const n = qkv.shape[0]!;
+    const rows = length ?? n;
     const parts = np.split(qkv.reshape([n, 3 * heads, headWidth]), 3, 1) as [JaxArray, JaxArray, JaxArray];
     const [q, k, v] = parts;
-    // softmax(q·kᵀ/√Dh)·v head by head, masked with −∞ as the library's own attention does; its einsum asks for
+    // softmax(q·kᵀ/√Dh)·v by sequence and head, masked with −∞ as the library's own attention does; its einsum asks for
     // iterator helpers, which Node 20 lacks.
-    const byHead = (x: JaxArray) => np.transpose(x, [1, 0, 2]);
-    const product = np.matmul(byHead(turn(q, batch)), np.transpose(turn(k, batch), [1, 2, 0]));
+    const bySequence = (x: JaxArray, axes: number[]) =>
+      np.transpose(x.reshape([n / rows, rows, heads, headWidth]), axes);
+    const keys = bySequence(turn(k, batch), [0, 2, 3, 1]);
+    const product = np.matmul(bySequence(turn(q, batch), [0, 2, 1, 3]), keys);
     const scores = np.where(mask, product.mul(1 / Math.sqrt(headWidth)), Number.NEGATIVE_INFINITY);
-    return np.transpose(np.matmul(nn.softmax(scores, -1), byHead(v)), [1, 0, 2]).reshape([n, width]);
+    const mixed = np.matmul(nn.softmax(scores, -1), bySequence(v, [0, 2, 1, 3]));
+    return np.transpose(mixed, [0, 2, 1, 3]).reshape([n, width]);
   };
   const activate = (x: JaxArray) => {
     if (shape.mlp !== 'swiglu') return nn.gelu(x);
@@ -116,11 +122,13 @@ export function jaxLoss(
   return (parameters, batch) => {
     const p = (name: string) => parameters[name]!;
     const n = batch.tokens.shape[0]!;
-    const rows = np.arange(n).reshape([n, 1]);
-    const columns = np.arange(n).reshape([1, n]);
-    const mask = np
-      .logicalAnd(columns.ref.lessEqual(rows), columns.greaterEqual(batch.starts.reshape([n, 1])))
-      .reshape([1, n, n]);
+    const size = length ?? n;
+    const rows = np.arange(size).reshape([size, 1]);
+    const columns = np.arange(size).reshape([1, size]);
+    const causal = columns.ref.lessEqual(rows);
+    const opened = length ? columns.greaterEqual(0) : columns.greaterEqual(batch.starts.ref.reshape([n, 1]));
+    const mask = np.logicalAnd(causal, opened).reshape([1, 1, size, size]);
+    batch.starts.dispose();
     // Rows are picked by products with one-hot rows: jit refuses the gradient of a gather ("scatter input is not imm").
     const oneHot = (ids: JaxArray) => nn.oneHot(ids, shape.vocab).astype(p('embed').dtype);
     let x = np.matmul(oneHot(batch.tokens), p('embed').ref);

@@ -1,7 +1,7 @@
 import type { Array as JaxArray } from '@jax-js/jax';
 import { LabError } from '../../../base/errors.ts';
 import type { PackedBatch, StepOptions } from '../../../policy/engine.ts';
-import { STEP } from '../student.ts';
+import { commonLength, STEP } from '../student.ts';
 import { type Jax, type JaxBatch, type JaxParameters, jaxBatch, jaxLoss, jaxParameters } from './jax.ts';
 import { type Peer, type Same, type TrainingPeer, VERSIONS } from './peer.ts';
 
@@ -29,10 +29,10 @@ type State = [parameters: JaxParameters, moment1: JaxParameters, moment2: JaxPar
  * Loss, gradient, clipping and AdamW as one compiled function, so that all of it may be fused. The bias corrections
  * 1 − β^t are arguments: as constants they would compile anew at every step.
  */
-function stepFunction(jax: Jax, same: Same, options: StepOptions) {
+function stepFunction(jax: Jax, same: Same, length: number, options: StepOptions) {
   const { numpy: np } = jax;
   const { learningRate, beta1, beta2, epsilon, weightDecay, clip } = options;
-  const loss = jax.valueAndGrad(jaxLoss(jax, same.shape));
+  const loss = jax.valueAndGrad(jaxLoss(jax, same.shape, length));
   return jax.jit(
     (
       parameters: JaxParameters,
@@ -70,7 +70,7 @@ function stepFunction(jax: Jax, same: Same, options: StepOptions) {
 
 async function trainingPeer(jax: Jax, same: Same, packed: PackedBatch): Promise<TrainingPeer> {
   const { tree, numpy: np } = jax;
-  const step = stepFunction(jax, same, STEP);
+  const step = stepFunction(jax, same, commonLength(packed), STEP);
   const zeros = new Float32Array(same.parameters.length);
   const make = (flat: Float32Array) => jaxParameters(jax, same.shape, flat);
   let state: State = [make(same.parameters), make(zeros), make(zeros)];

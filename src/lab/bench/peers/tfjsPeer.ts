@@ -4,7 +4,7 @@ import type { PackedBatch, PolicyShape } from '../../../policy/engine.ts';
 import { layout } from '../../../policy/layout.ts';
 import { NORM_EPSILON } from '../../../policy/twin/norm.ts';
 import { ROTARY_BASE } from '../../../policy/twin/rotary.ts';
-import { STEP } from '../student.ts';
+import { commonLength, STEP } from '../student.ts';
 import { type Peer, type Same, type TrainingPeer, VERSIONS } from './peer.ts';
 
 type Tf = typeof import('@tensorflow/tfjs-core');
@@ -14,9 +14,11 @@ interface Constants {
   tokens: Tensor;
   /** One-hot rows of the targets [N, V], each times w / Σ w. */
   targets: Tensor2D;
-  /** 0 where a position may look, else a large negative number [N, N]. */
+  /** Positions T of every sequence; N where they differ. */
+  length: number;
+  /** 0 where a position may look, else a large negative number [T, T]. */
   mask: Tensor2D;
-  /** [1, N, Dh/2]. */
+  /** [N/T, 1, T, Dh/2]. */
   cos: Tensor;
   sin: Tensor;
 }
@@ -70,7 +72,8 @@ async function trainingPeer(tf: Tf, same: Same, packed: PackedBatch): Promise<Tr
     destroy() {
       optimizer.dispose();
       tf.dispose(variables);
-      tf.dispose(Object.values(constants));
+      const { length: _, ...held } = constants;
+      tf.dispose(held);
     },
   };
 }
@@ -91,12 +94,13 @@ function makeConstants(tf: Tf, shape: PolicyShape, batch: PackedBatch): Constant
   const half = shape.width / shape.heads / 2;
   const sum = weights.reduce((a, b) => a + b, 0);
   const chosen = new Float32Array(n * shape.vocab);
-  const mask = new Float32Array(n * n).fill(-1e9);
+  const length = commonLength(batch);
+  const mask = new Float32Array(length * length).fill(-1e9);
   const cos = new Float32Array(n * half);
   const sin = new Float32Array(n * half);
   for (let row = 0; row < n; row++) {
     if (weights[row]! > 0) chosen[row * shape.vocab + targets[row]!] = weights[row]! / sum;
-    mask.fill(0, row * n + starts[row]!, row * n + row + 1);
+    if (row < length) mask.fill(0, row * length + starts[row]!, row * length + row + 1);
     for (let i = 0; i < half; i++) {
       const angle = (row - starts[row]!) * ROTARY_BASE ** (-i / half);
       cos[row * half + i] = Math.cos(angle);
@@ -106,9 +110,10 @@ function makeConstants(tf: Tf, shape: PolicyShape, batch: PackedBatch): Constant
   return {
     tokens: tf.tensor1d(tokens, 'int32'),
     targets: tf.tensor2d(chosen, [n, shape.vocab]),
-    mask: tf.tensor2d(mask, [n, n]),
-    cos: tf.tensor(cos, [1, n, half]),
-    sin: tf.tensor(sin, [1, n, half]),
+    length,
+    mask: tf.tensor2d(mask, [length, length]),
+    cos: tf.tensor(cos, [n / length, 1, length, half]),
+    sin: tf.tensor(sin, [n / length, 1, length, half]),
   };
 }
 
@@ -116,7 +121,7 @@ function lossOf(
   tf: Tf,
   shape: PolicyShape,
   variables: Record<string, Variable>,
-  { tokens, targets, mask, cos, sin }: Constants,
+  { tokens, targets, length, mask, cos, sin }: Constants,
 ) {
   const { width, heads, layers, hidden } = shape;
   const headWidth = width / heads;
@@ -134,11 +139,11 @@ function lossOf(
     return tf.concat([left, right], -1);
   };
   const attention = (qkv: Tensor) => {
-    const byHead = tf.transpose(tf.reshape(qkv, [n, 3 * heads, headWidth]), [1, 0, 2]);
-    const [q, k, values] = tf.split(byHead, 3, 0) as [Tensor, Tensor, Tensor];
+    const byHead = tf.transpose(tf.reshape(qkv, [n / length, length, 3 * heads, headWidth]), [0, 2, 1, 3]);
+    const [q, k, values] = tf.split(byHead, 3, 1) as [Tensor, Tensor, Tensor];
     const product = tf.mul(tf.matMul(turn(q), turn(k), false, true), 1 / Math.sqrt(headWidth));
     const mixed = tf.matMul(tf.softmax(tf.add(product, mask), -1), values);
-    return tf.reshape(tf.transpose(mixed, [1, 0, 2]), [n, width]);
+    return tf.reshape(tf.transpose(mixed, [0, 2, 1, 3]), [n, width]);
   };
   const activate = (x: Tensor) => {
     if (shape.mlp === 'swiglu') {
