@@ -1,8 +1,10 @@
+import { invariant } from '../../base/errors.ts';
 import type { LabDevice } from '../../gpu/device.ts';
 import type { PolicyShape } from '../../policy/engine.ts';
+import { createWebGpuEngine } from '../../policy/webgpu/engine.ts';
 import { planMemory } from '../../policy/webgpu/memoryPlan.ts';
-import { kernelRows, type Rates, type TimedDispatch, timeDispatch } from './kernels.ts';
-import { openEngine, sampleTurn, trainSteps } from './ours.ts';
+import { kernelRows, type Rates, REPEATS, type TimedDispatch, timeDispatch } from './kernels.ts';
+import { sampleTurn, trainSteps } from './ours.ts';
 import type { BenchPlan } from './plan.ts';
 import { type BenchRow, plain } from './row.ts';
 import { nameOf, STEP, syntheticBatch, turnLoad } from './student.ts';
@@ -27,7 +29,7 @@ export async function* benchAnatomy(
   const tracer = new Tracer(device.gpu);
   const rows: BenchRow[] = [];
   try {
-    const engine = await openEngine(device, shape, tokens);
+    const engine = await createWebGpuEngine(device, shape, { capacity: tokens });
     try {
       await trainSteps(engine, batch, 1);
       yield null;
@@ -53,22 +55,25 @@ export async function* benchAnatomy(
         }),
       );
       yield null;
-      const parts = [
-        { group: 'Kernels of a training step', trace: step, pairs: seenPairs(batch) },
-        {
-          group: 'Kernels of a sampling step',
-          trace: token,
-          pairs: turn.rollouts * (turn.length + turn.limit),
-        },
-      ];
-      for (const { group, trace, pairs } of parts) {
-        const times: TimedDispatch[] = [];
-        for (const dispatch of trace.dispatches) {
-          times.push({ dispatch, milliseconds: await timeDispatch(device.gpu, dispatch, rounds) });
-          yield null;
-        }
-        rows.push(...kernelRows(group, times, { shape, pairs }, rates));
+      const times: TimedDispatch[] = [];
+      for (const dispatch of step.dispatches) {
+        times.push({ dispatch, milliseconds: await timeDispatch(device.gpu, dispatch, rounds) });
+        yield null;
       }
+      const trained = { shape, pairs: seenPairs(batch) };
+      rows.push(...kernelRows('Kernels of a training step', times, trained, rates));
+      // The last step of a turn: replayed as it was, it would have no rows left to go on with.
+      const at = turn.length + turn.limit - 1;
+      const alone = await sampler.profile(at, options, REPEATS);
+      yield null;
+      const sampled = alone.map(({ kernel, milliseconds }, i) => {
+        const dispatch = token.dispatches[i];
+        invariant(dispatch?.kernel === kernel, `dispatch ${i} of a sampling step is ${kernel}`);
+        return { dispatch, milliseconds };
+      });
+      invariant(sampled.length === token.dispatches.length, 'a step has the dispatches that were seen');
+      const drawn = { shape, pairs: turn.rollouts * (at + 1) };
+      rows.push(...kernelRows('Kernels of a sampling step', sampled, drawn, rates));
     } finally {
       engine.destroy();
     }

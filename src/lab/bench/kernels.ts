@@ -11,6 +11,8 @@ export interface Rates {
 /** Least milliseconds that a measurement lasts, and most dispatches in it. */
 const LASTS = 12;
 const MOST = 128;
+/** Times that a dispatch of a sampling step is repeated in one measurement. */
+export const REPEATS = 24;
 
 /**
  * Milliseconds of one dispatch by itself: so many of it in one submit that the measurement lasts long enough to be read

@@ -10,7 +10,6 @@ import type {
   PackedBatch,
   PolicyEngine,
   PolicyShape,
-  Sampler,
   StepOptions,
   StepStats,
   Truncation,
@@ -241,7 +240,7 @@ export class WebGpuEngine implements PolicyEngine {
     return out;
   }
 
-  sampler(rollouts: number): Sampler {
+  sampler(rollouts: number): WebGpuSampler {
     this.#live();
     const { device, stage } = this.#parts;
     const { products, parameters, turns } = stage;
