@@ -19,6 +19,8 @@ const ERASED = 'the first real term multiplies it by exp(−1e30 − top), which
 const UNWRITTEN = 'reads rows behind the last one for a thread whose result is not written';
 const HALVED = 'the count of lanes is a power of 2 above 1, so half of it is the same';
 const MASKED = 'reads one vec4 more and masks all of it, because its columns are not below the count';
+/** Seen in the maximum alone: in the sum the same change is noticed. */
+const TWICE = 'a step more, whose other half is clamped to the last lane: a maximum may take a term twice';
 const RACE =
   'adds to a sum that nobody reads any more; another thread may read it in the same step, which would be a race, but a ' +
   'software device runs the lower lanes first and cannot show it';
@@ -98,6 +100,13 @@ export const EQUIVALENT: readonly Equivalent[] = [
     file: 'cross_entropy',
     text: 'if (lane <= half) { shared_lanes[lane] = max(shared_lanes[lane], shared_lanes[lane + half]); }',
     why: RACE,
+  },
+  { file: 'cross_entropy', text: 'for (var half = LANES * 2u; half > 0; half /= 2) {', why: TWICE },
+  { file: 'cross_entropy', text: 'for (var half = LANES / 1u; half > 0; half /= 2) {', why: TWICE },
+  {
+    file: 'cross_entropy',
+    text: 'return select(nothing, z[first + i], vec4u(4 * i) + vec4u(0, 1, 2, 4) < vec4u(tile.count));',
+    why: 'the last column of a vec4 that is not whole is never below the count',
   },
   {
     file: 'cross_entropy',

@@ -153,4 +153,6 @@ export const attentionCases: readonly KernelCase[] = [
     turned(size, -1),
     ...[true, false].map((software) => cached(size, kernels.cacheTilingFor(software, size))),
   ]),
+  // A small workgroup, which a software device compiles and runs sooner: mutants meet it first.
+  cached({ heads: 2, headWidth: 2 }, { parts: 2, workgroup: 8 }),
 ];

@@ -21,6 +21,14 @@ const SIZES = [
   { m: 1, k: 4 },
 ];
 
+/** The same for a workgroup's tiles of 64 × 64 and 16 terms, which a software device takes long for. */
+const SHARED_SIZES = [
+  { m: 140, k: 36 },
+  { m: 1, k: 4 },
+];
+
+const sizesOf = ({ shared }: Tiling) => (shared ? SHARED_SIZES : SIZES);
+
 /** Tiles of both kinds of device, the one whose lanes share loads, and a workgroup's. */
 const TILINGS: readonly Tiling[] = [
   tilingFor({ software: false, quads: false }),
@@ -54,7 +62,7 @@ const nt = (tiling: Tiling, epilogue: NtEpilogue): KernelCase => ({
   async run(bench, n, rng) {
     const checks: Check[] = [];
     // Only plain products have a number of columns that is no multiple of 4: logits of a ragged vocabulary.
-    for (const { m, k } of SIZES.filter(({ m }) => epilogue === 'plain' || m % 4 === 0)) {
+    for (const { m, k } of sizesOf(tiling).filter(({ m }) => epilogue === 'plain' || m % 4 === 0)) {
       const { a, b, product } = drawUntil(
         rng,
         () => {
@@ -87,7 +95,7 @@ const nn = (tiling: Tiling, epilogue: NnEpilogue): KernelCase => ({
   ...common(tiling),
   async run(bench, n, rng) {
     const checks: Check[] = [];
-    for (const { m, k } of SIZES) {
+    for (const { m, k } of sizesOf(tiling)) {
       const { a, b, before, reference } = drawUntil(
         rng,
         () => {
@@ -118,7 +126,7 @@ const tn = (tiling: Tiling): KernelCase => ({
   ...common(tiling),
   async run(bench, n, rng) {
     const checks: Check[] = [];
-    for (const { m, k } of SIZES) {
+    for (const { m, k } of sizesOf(tiling)) {
       const slicing = { slices: 3, stride: Math.ceil((m * k) / 64) * 64 };
       const [a, b] = [reals(rng, n * m), reals(rng, n * k)];
       const chunk = chunkOf(n, slicing.slices);
