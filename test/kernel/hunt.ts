@@ -54,8 +54,8 @@ export class Hunt {
       for (const n of orderOf(kernelCase)) {
         await this.#hold(kernelCase, n);
         const bench = new Bench(this.#device, this.#sound);
-        const verdict = await mutated(() => Promise.race([prove(kernelCase, n, this.#seed, bench), lost()]));
-        const failure = verdict.failures[0];
+        const failures = await mutated(() => Promise.race([prove(kernelCase, n, this.#seed, bench), lost()]));
+        const failure = failures[0];
         if (failure) return { case: kernelCase.name, n, what: failure.what };
       }
     return null;
@@ -71,7 +71,7 @@ export class Hunt {
   async #hold(kernelCase: KernelCase, n: number): Promise<void> {
     const key = `${kernelCase.name}/${n}`;
     if (this.#held.has(key)) return;
-    const { failures } = await prove(kernelCase, n, this.#seed, new Bench(this.#device));
+    const failures = await prove(kernelCase, n, this.#seed, new Bench(this.#device));
     if (failures.length > 0) throw new Error(`fails without a mutation: ${JSON.stringify(failures)}`);
     this.#held.add(key);
   }
@@ -82,7 +82,7 @@ function orderOf({ counts }: KernelCase): number[] {
   return [...counts].sort((a, b) => rank(a) - rank(b));
 }
 
-async function lost(): Promise<{ failures: { what: string }[] }> {
+async function lost(): Promise<{ what: string }[]> {
   await new Promise((resolve) => setTimeout(resolve, PATIENCE).unref());
-  return { failures: [{ what: `no end after ${PATIENCE / 1000} s` }] };
+  return [{ what: `no end after ${PATIENCE / 1000} s` }];
 }
