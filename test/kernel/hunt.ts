@@ -32,8 +32,8 @@ export class Hunt {
   }
 
   /**
-   * What notices that template `file` is replaced while `mutated` runs, or null. Cases with the shortest texts come
-   * first; those whose text does not change are left out.
+   * What notices that template `file` is replaced while `mutated` runs, or null. Every variant is tried at one count
+   * before the next count, those with the shortest texts first; those whose text does not change are left out.
    * @param mutated runs its argument with the template replaced.
    * @throws Error where a case fails without the mutation.
    */
@@ -50,14 +50,17 @@ export class Hunt {
       if (changed.length > 0 || sound.length === 0)
         touched.push({ kernelCase, length: changed.reduce((sum, code) => sum + code.length, 0) });
     }
-    for (const { kernelCase } of touched.sort((a, b) => a.length - b.length))
-      for (const n of orderOf(kernelCase)) {
-        await this.#hold(kernelCase, n);
-        const bench = new Bench(this.#device, this.#sound);
-        const failures = await mutated(() => Promise.race([prove(kernelCase, n, this.#seed, bench), lost()]));
-        const failure = failures[0];
-        if (failure) return { case: kernelCase.name, n, what: failure.what };
-      }
+    const tries = touched
+      .sort((a, b) => a.length - b.length)
+      .flatMap(({ kernelCase }) => kernelCase.counts.map((n) => ({ kernelCase, n })))
+      .sort((a, b) => rank(a.n) - rank(b.n));
+    for (const { kernelCase, n } of tries) {
+      await this.#hold(kernelCase, n);
+      const bench = new Bench(this.#device, this.#sound);
+      const failures = await mutated(() => Promise.race([prove(kernelCase, n, this.#seed, bench), lost()]));
+      const failure = failures[0];
+      if (failure) return { case: kernelCase.name, n, what: failure.what };
+    }
     return null;
   }
 
@@ -77,10 +80,7 @@ export class Hunt {
   }
 }
 
-function orderOf({ counts }: KernelCase): number[] {
-  const rank = (n: number) => (ORDER.includes(n) ? ORDER.indexOf(n) : ORDER.length);
-  return [...counts].sort((a, b) => rank(a) - rank(b));
-}
+const rank = (n: number): number => (ORDER.includes(n) ? ORDER.indexOf(n) : ORDER.length);
 
 async function lost(): Promise<{ what: string }[]> {
   await new Promise((resolve) => setTimeout(resolve, PATIENCE).unref());
