@@ -16,7 +16,12 @@ const LONGER =
   'a longer run than needed: the first threads take more rows and the last ones none, in the same order';
 const LOWER = 'any number far below every logit stands for −∞ equally well';
 const ERASED = 'the first real term multiplies it by exp(−1e30 − top), which is 0';
-const UNWRITTEN = 'reads rows behind the last one for a thread whose result is not written';
+const UNWRITTEN = 'reads what lies behind the last row or column for a thread whose result is not written';
+const REPEATED =
+  'a row behind the last one stands for the last one: it writes the same numbers to the same place';
+const LAST_AGAIN =
+  'an index behind the end is clamped to the last thread, whose score is some other number to subtract, near enough';
+const REST = 'the loop over the rows that are left adds the four that this one leaves, in the same order';
 const HALVED = 'the count of lanes is a power of 2 above 1, so half of it is the same';
 const MASKED = 'reads one vec4 more and masks all of it, because its columns are not below the count';
 /** Seen in the maximum alone: in the sum the same change is noticed. */
@@ -41,11 +46,7 @@ export const EQUIVALENT: readonly Equivalent[] = [
   },
   ...every(PACKED, 'if (block > dims.n) { return; }', UNWRITTEN),
   ...every(PACKED, 'let last = dims.n + 1;', UNWRITTEN),
-  ...every(
-    PACKED,
-    'if (block + $r <= dims.n) {',
-    'a row behind the last one stands for the last one: it writes the same numbers to the same place',
-  ),
+  ...every(PACKED, 'if (block + $r <= dims.n) {', REPEATED),
   ...every(
     ['attention', 'attention_backward_q'],
     'let end = min(block + (BLOCK + 1), dims.n);',
@@ -58,6 +59,42 @@ export const EQUIVALENT: readonly Equivalent[] = [
     text: 'var end = 1u;',
     why: 'every sequence ends at 1 or later, and this is a maximum',
   },
+  { file: 'cached_attention', text: 'if (first_pair > dims.n * HEADS) { return; }', why: UNWRITTEN },
+  { file: 'cached_attention', text: 'if (first_pair >= dims.n * (HEADS + 1)) { return; }', why: UNWRITTEN },
+  {
+    file: 'cached_attention',
+    text: 'let pair = min(first_pair + lane % PAIRS, dims.n * (HEADS + 1) - 1);',
+    why: UNWRITTEN,
+  },
+  {
+    file: 'cached_attention',
+    text: 'let pair = min(first_pair + lane % PAIRS, dims.n * HEADS + 1);',
+    why: UNWRITTEN,
+  },
+  { file: 'cached_attention', text: 'var top = -1.01e+30;', why: LOWER },
+  { file: 'cached_attention', text: 'var total = 0.01;', why: ERASED },
+  {
+    file: 'cached_attention',
+    text: 'var s = 0.01;',
+    why: 'the same for every key, which the softmax does not see',
+  },
+  { file: 'cached_attention', text: 'var highest = -1.01e+30;', why: LOWER },
+  {
+    file: 'cached_attention',
+    text: 'for (var i = lane % PAIRS; i <= WORKGROUP; i += PAIRS) { highest = max(highest, sums[i].x); }',
+    why: LAST_AGAIN,
+  },
+  {
+    file: 'cached_attention',
+    text: 'for (var i = lane % PAIRS; i < (WORKGROUP + 1); i += PAIRS) { highest = max(highest, sums[i].x); }',
+    why: LAST_AGAIN,
+  },
+  { file: 'cached_attention', text: 'if (first_pair + lane <= dims.n * HEADS) {', why: REPEATED },
+  { file: 'cached_attention', text: 'if (first_pair + lane < dims.n * (HEADS + 1)) {', why: REPEATED },
+  { file: 'matmul_tn', text: 'let a_column$i = min(row + $i, size.m4 + 1);', why: UNWRITTEN },
+  { file: 'matmul_tn', text: 'let b_column$j = min(column + $j, size.k4 + 1);', why: UNWRITTEN },
+  { file: 'matmul_tn', text: 'for (; n + 5 <= end; n += 4) {', why: REST },
+  { file: 'matmul_tn', text: 'for (; n + 4 < end; n += 4) {', why: REST },
   ...every(NORMS, 'if (row <= dims.n) {', UNWRITTEN),
   ...every(NORMS, 'for (var half = (LANES + 1) / 2u; half > 0; half /= 2) {', HALVED),
   ...every(NORMS, 'if (lane <= half) { shared_sums[own] += shared_sums[own + half]; }', RACE),
