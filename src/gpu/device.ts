@@ -1,26 +1,8 @@
 import { type FailureKind, LabError } from '../base/errors.ts';
 import { explain, noteClosed } from './failure.ts';
 import { Pipelines } from './pipelines.ts';
+import type { DeviceLoss, DeviceReport } from './report.ts';
 import { checkKnownAnswers } from './selfTest.ts';
-
-/** How a device ended. */
-export interface DeviceLoss {
-  /** True where this code destroyed it: no reason to recover. */
-  own: boolean;
-  message: string;
-}
-
-/** What a device is and may do, for the page and for the record of a run. */
-export interface DeviceReport {
-  /** Vendor and architecture as the adapter states them. */
-  name: string;
-  limits: Record<string, number>;
-  features: string[];
-  /** True for a software rasteriser, where kernels run on the processor. */
-  software: boolean;
-  /** True where subgroups are open to kernels and have exactly 4 lanes. */
-  quads: boolean;
-}
 
 /** An open WebGPU device with its pipeline cache. Its owner destroys it; engines on it only borrow it. */
 export class LabDevice {

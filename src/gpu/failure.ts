@@ -1,5 +1,5 @@
 import { LabError } from '../base/errors.ts';
-import type { DeviceLoss, LabDevice } from './device.ts';
+import type { DeviceLoss } from './report.ts';
 
 /** Devices that this code destroyed itself: what breaks on them afterwards is no failure. */
 const closed = new WeakSet<GPUDevice>();
@@ -37,7 +37,11 @@ export function lostWhileReading(cause: unknown, device: GPUDevice): LabError {
 }
 
 /** The error to throw in the place of `error`: on a lost device everything fails, in words that do not say why. */
-export async function explain(error: unknown, device: LabDevice, where: string): Promise<unknown> {
+export async function explain(
+  error: unknown,
+  device: { readonly lost: Promise<DeviceLoss> },
+  where: string,
+): Promise<unknown> {
   if (error instanceof LabError && error.kind !== null) return error;
   let timer: ReturnType<typeof setTimeout> | undefined;
   const silence = new Promise<null>((resolve) => {

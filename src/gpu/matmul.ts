@@ -2,8 +2,8 @@ import nnSource from '../../shaders/matmul_nn.wgsl?raw';
 import ntSource from '../../shaders/matmul_nt.wgsl?raw';
 import sharedSource from '../../shaders/matmul_shared.wgsl?raw';
 import tnSource from '../../shaders/matmul_tn.wgsl?raw';
-import type { DeviceReport } from './device.ts';
 import type { Sizes, Threads } from './plan.ts';
+import type { DeviceReport } from './report.ts';
 import { type Constants, wgsl } from './wgsl.ts';
 
 /** A kernel's text and thread count, still without its buffers. */
