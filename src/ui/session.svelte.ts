@@ -16,6 +16,7 @@ import { packCheckpoint, storeCheckpoint } from './run/checkpoints.ts';
 import { WorkClock } from './run/clock.ts';
 import { Frames } from './run/frames.ts';
 import { Gate } from './run/gate.ts';
+import { HiddenTab } from './run/hidden.ts';
 import { after, Keeper, readRun, type StoredRun } from './run/keeper.ts';
 import { Ledger } from './run/ledger.ts';
 import { holdRun } from './run/lock.ts';
@@ -23,7 +24,7 @@ import { logLine } from './run/log.ts';
 import { Pace } from './run/pace.ts';
 import { View } from './run/view.svelte.ts';
 import type { PageServices } from './services.ts';
-import { counted, duration, sentence } from './words.ts';
+import { sentence } from './words.ts';
 
 export type Phase = 'idle' | 'running' | 'paused' | 'stopping' | 'stopped' | 'done' | 'failed';
 
@@ -37,8 +38,6 @@ export type Source =
 const LOG_LINES = 400;
 /** Milliseconds in which a recorded run is played. */
 const RECORDED_MILLISECONDS = 24_000;
-/** A tab hidden for less is not worth a line. */
-const HIDDEN_SECONDS = 5;
 
 export interface LogLine {
   /** Milliseconds since 1970; null where a stored or recorded run is told again and its times are not known. */
@@ -79,7 +78,7 @@ export class Session {
   #stop = false;
   /** Counts what is shown: whoever started showing something else has taken the page over. */
   #turn = 0;
-  #hidden: { since: number; step: number } | null = null;
+  readonly #hidden = new HiddenTab();
   /** Telling again what happened before. */
   #retelling = false;
 
@@ -245,20 +244,15 @@ export class Session {
 
   /** The tab was hidden or shown again: afterwards the log says what happened meanwhile. */
   visibility(hidden: boolean): void {
-    const step = this.view.progress.train?.done ?? 0;
+    const step = () => this.view.progress.train?.done ?? 0;
     if (hidden) {
-      this.#hidden = { since: performance.now(), step };
+      this.#hidden.hide(step());
       return;
     }
-    const seconds = (performance.now() - (this.#hidden?.since ?? performance.now())) / 1000;
-    const before = this.#hidden?.step ?? step;
-    this.#hidden = null;
-    if (this.phase !== 'running' || seconds < HIDDEN_SECONDS) return;
+    const words = this.#hidden.show();
+    if (!words || this.phase !== 'running') return;
     this.view.refresh(true);
-    const done = (this.view.progress.train?.done ?? 0) - before;
-    this.#say(
-      `The tab was hidden for ${duration(seconds)}; the run went on${done > 0 ? `: ${counted(done, 'step')}` : ''}.`,
-    );
+    this.#say(words(step()));
   }
 
   async #drive(spec: RunSpec, stored: StoredRun | null): Promise<void> {
