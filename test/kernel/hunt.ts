@@ -16,19 +16,26 @@ const ORDER = [17, 3, 65, 128, 200, 1, 0];
 
 /** Longest that one case may take at one count; a mutant that never ends is dead too. Milliseconds. */
 const PATIENCE = 60_000;
+const ENDLESS = `no end after ${PATIENCE / 1000} s`;
 
 /** Runs cases against kernels that are mutated meanwhile. */
 export class Hunt {
-  readonly #device: LabDevice;
+  readonly #open: () => Promise<LabDevice>;
   readonly #seed: string;
+  #device: LabDevice | null = null;
   /** Texts of kernels that are not mutated. */
   readonly #sound = new Set<string>();
   /** Cases at counts that hold without a mutation. */
   readonly #held = new Set<string>();
 
-  constructor(device: LabDevice, seed: string) {
-    this.#device = device;
+  constructor(open: () => Promise<LabDevice>, seed: string) {
+    this.#open = open;
     this.#seed = seed;
+  }
+
+  destroy(): void {
+    this.#device?.destroy();
+    this.#device = null;
   }
 
   /**
@@ -38,9 +45,10 @@ export class Hunt {
    * @throws Error where a case fails without the mutation.
    */
   async kill(file: string, mutated: <T>(run: () => Promise<T>) => Promise<T>): Promise<Kill | null> {
+    const { quads } = (await this.#ready()).report;
     const touched: { kernelCase: KernelCase; length: number }[] = [];
     for (const kernelCase of CASES) {
-      if (!kernelCase.proves.includes(file) || (kernelCase.quads && !this.#device.report.quads)) continue;
+      if (!kernelCase.proves.includes(file) || (kernelCase.quads && !quads)) continue;
       const sound = await this.#textsOf(kernelCase);
       for (const code of sound) this.#sound.add(code);
       const changed = (await mutated(() => this.#textsOf(kernelCase))).filter(
@@ -56,9 +64,14 @@ export class Hunt {
       .sort((a, b) => rank(a.n) - rank(b.n));
     for (const { kernelCase, n } of tries) {
       await this.#hold(kernelCase, n);
-      const bench = new Bench(this.#device, this.#sound);
-      const failures = await mutated(() => Promise.race([prove(kernelCase, n, this.#seed, bench), lost()]));
+      const bench = new Bench(await this.#ready(), this.#sound);
+      const failures = await mutated(() =>
+        Promise.race([prove(kernelCase, n, this.#seed, bench), endless()]),
+      );
       const failure = failures[0];
+      // A device that hangs or is lost would condemn every mutant after this one.
+      if (failure && (failure.what === ENDLESS || failure.what.includes('device was lost')))
+        this.#device = null;
       if (failure) return { case: kernelCase.name, n, what: failure.what };
     }
     return null;
@@ -71,10 +84,15 @@ export class Hunt {
     return [...listener.texts.keys()];
   }
 
+  async #ready(): Promise<LabDevice> {
+    this.#device ??= await this.#open();
+    return this.#device;
+  }
+
   async #hold(kernelCase: KernelCase, n: number): Promise<void> {
     const key = `${kernelCase.name}/${n}`;
     if (this.#held.has(key)) return;
-    const failures = await prove(kernelCase, n, this.#seed, new Bench(this.#device));
+    const failures = await prove(kernelCase, n, this.#seed, new Bench(await this.#ready()));
     if (failures.length > 0) throw new Error(`fails without a mutation: ${JSON.stringify(failures)}`);
     this.#held.add(key);
   }
@@ -82,7 +100,7 @@ export class Hunt {
 
 const rank = (n: number): number => (ORDER.includes(n) ? ORDER.indexOf(n) : ORDER.length);
 
-async function lost(): Promise<{ what: string }[]> {
+async function endless(): Promise<{ what: string }[]> {
   await new Promise((resolve) => setTimeout(resolve, PATIENCE).unref());
-  return [{ what: `no end after ${PATIENCE / 1000} s` }];
+  return [{ what: ENDLESS }];
 }

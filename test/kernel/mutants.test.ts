@@ -1,6 +1,5 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import type { LabDevice } from '../../src/gpu/device.ts';
+import { afterAll, describe, expect, it, vi } from 'vitest';
 import type * as Template from '../../src/gpu/wgsl.ts';
 import { openTestDevice } from './device.ts';
 import { EQUIVALENT } from './equivalent.ts';
@@ -26,13 +25,8 @@ const files = readdirSync(SHADERS).map((file) => file.replace('.wgsl', ''));
 const sourceOf = (file: string): string => readFileSync(new URL(`${file}.wgsl`, SHADERS), 'utf8');
 
 describe(`a mutated kernel (KERNEL_SEED=${seed})`, { timeout: 3_600_000 }, () => {
-  let device: LabDevice;
-  let hunt: Hunt;
-  beforeAll(async () => {
-    device = await openTestDevice();
-    hunt = new Hunt(device, seed);
-  }, 120_000);
-  afterAll(() => device?.destroy());
+  const hunt = new Hunt(openTestDevice, seed);
+  afterAll(() => hunt.destroy());
 
   const killed = (file: string, original: string, mutant: string): Promise<Kill | null> =>
     hunt.kill(file, async (run) => {
@@ -80,21 +74,20 @@ describe(`a mutated kernel (KERNEL_SEED=${seed})`, { timeout: 3_600_000 }, () =>
   );
 });
 
-/** Keeps how each mutant of a kernel ended in test-results/mutants. */
+/** Keeps how each mutant of a kernel ended in test-results/mutants; `refused` and `endless` ones were noticed, too. */
 function report(file: string, ends: readonly { mutant: Mutant; kill: Kill | null }[], ms: number): void {
   const folder = new URL('../../test-results/mutants/', import.meta.url);
   mkdirSync(folder, { recursive: true });
-  const refused = ends.filter(({ kill }) => kill?.what.includes('does not compile')).length;
-  const noticed = ends.filter(({ kill }) => kill).length - refused;
-  const lines = ends.map(({ mutant: { line, from, to, text }, kill }) => ({ line, from, to, text, kill }));
-  const seconds = Math.round(ms / 1000);
+  const count = (said: string) => ends.filter(({ kill }) => kill?.what.includes(said)).length;
   const totals = {
     mutants: ends.length,
-    noticed,
-    refused,
-    survived: ends.length - noticed - refused,
-    seconds,
+    noticed: count(''),
+    refused: count('does not compile'),
+    endless: count('no end'),
+    survived: ends.filter(({ kill }) => !kill).length,
+    seconds: Math.round(ms / 1000),
   };
+  const lines = ends.map(({ mutant: { line, from, to, text }, kill }) => ({ line, from, to, text, kill }));
   writeFileSync(new URL(`${file}.json`, folder), JSON.stringify({ ...totals, seed, lines }, null, 1));
   console.log(file, JSON.stringify(totals));
 }
