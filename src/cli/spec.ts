@@ -9,7 +9,12 @@ export const SPEC_OPTIONS: Option[] = [
   { name: 'arms', value: 'a,b', help: 'only these arms' },
   { name: 'preset', value: 'P', help: 'micro or laptop (default micro)' },
   { name: 'seeds', value: '1,2', help: 'one run a seed (default 1)' },
-  { name: 'set', value: 'key=value', repeatable: true, help: 'change one value of the preset' },
+  {
+    name: 'set',
+    value: 'key=value',
+    repeatable: true,
+    help: 'change one value of the preset; once for each value',
+  },
 ];
 
 /** The experiment that a command line names: one spec a seed. @throws UsageError where a name or value is none that there is. */

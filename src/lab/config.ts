@@ -52,7 +52,7 @@ export function parseSetting(text: string): { key: string; value: string } {
   if (at < 0 || key === '' || value === '') {
     throw new LabError(`${quoted(text)} is not a setting`, {
       where: '--set',
-      remedy: 'Write key=value, as batch=64.',
+      remedy: 'Write key=value, as steps=300.',
     });
   }
   if (FORBIDDEN.has(key)) throw forbidden(key);

@@ -205,7 +205,8 @@ export class Session {
 
   /** Deletes a stored run. @returns what brings it back. */
   async remove(id: string): Promise<Restore> {
-    const restore = await this.#store.deleteRun(id);
+    const release = await this.#hold(id);
+    const restore = await this.#store.deleteRun(id).finally(release);
     await this.refreshRuns();
     return async () => {
       await restore();

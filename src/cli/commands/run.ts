@@ -104,8 +104,18 @@ export const run: Command = {
 /** What to run, and where: from the words given, or from the folder of an interrupted run. */
 function choose(input: Parsed): Choice {
   const resume = input.get('resume');
+  const fixed = ['arms', 'preset', 'seeds', 'set']
+    .filter((name) => input.has(name))
+    .map((name) => `--${name}`);
+  if (resume !== undefined && (input.operands.length > 0 || fixed.length > 0))
+    throw new UsageError(
+      `--resume goes on with the run as it was begun; leave out ${[...input.operands, ...fixed].join(', ')}.`,
+    );
   if (resume?.endsWith('.safetensors')) return startFrom(resume, input.get('out'));
-  if (resume !== undefined) return { ...readConfig(resume), folder: resume };
+  if (resume !== undefined) {
+    if (input.has('out')) throw new UsageError('--resume DIR goes on in DIR; leave out --out.');
+    return { ...readConfig(resume), folder: resume };
+  }
   if (input.operands.length === 0) throw new UsageError('run needs a METHOD, or --resume DIR.');
   const { method, specs } = chooseSpecs(input);
   return { method, specs, folder: beginFolder(method, specs, input.get('out')) };
@@ -199,11 +209,19 @@ async function runSeeds(work: {
   return results;
 }
 
+/** Milliseconds in which a signal counts once: a terminal sends it to the whole group, and npm hands it on again. */
+const ONE_SIGNAL = 1000;
+
 /** The first signal asks the run to stop where it is; a second one ends the process. */
 function stopOnSignal(terminal: Terminal): { signal: AbortSignal; release(): void } {
   const controller = new AbortController();
+  let first = 0;
   const stop = () => {
-    if (controller.signal.aborted) process.exit(130);
+    if (controller.signal.aborted) {
+      if (performance.now() - first > ONE_SIGNAL) process.exit(130);
+      return;
+    }
+    first = performance.now();
     terminal.say('Stopping …');
     controller.abort();
   };

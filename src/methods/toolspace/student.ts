@@ -104,6 +104,7 @@ async function* train(
     sequences: settings.tokens,
     optimiser: ADAMW,
     reportEvery: REPORT,
+    clock,
     names: settings.rename ? exam.definition.language.names : [],
   };
   const examine = (step: number): AsyncGenerator<LearnEvent> | [] => {

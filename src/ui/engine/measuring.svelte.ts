@@ -64,6 +64,13 @@ export class Measuring {
     }
   }
 
+  /** A run began to train in this tab meanwhile: the table says so from now on. */
+  disturb(): void {
+    const text = 'A run trained in this tab meanwhile: what is measured here is slower than the device is.';
+    if (this.table && !this.table.remarks.includes(text))
+      this.table = withEvent(this.table, { type: 'remark', text });
+  }
+
   /** Ends the measurement; what was found stays. */
   stop(): void {
     this.#stop?.();
