@@ -93,10 +93,10 @@ describe.skipIf(!hasChromium)('a run on the page that loses its device', () => {
   }, 240_000);
 
   it('goes on in another browser from a downloaded checkpoint, to the same figures', async () => {
-    const link = tiny({ steps: 60, evaluateEvery: 10 });
+    const link = tiny({ steps: 1500, evaluateEvery: 100 });
     const first = await openPage(lab, link);
     await runButton(first.page).click();
-    await untilLogged(first.page, /checkpoint of step 10/, 120_000);
+    await untilLogged(first.page, /checkpoint of step 100/, 120_000);
     await first.page.getByRole('button', { name: 'Stop', exact: true }).click();
     await untilLogged(first.page, /Stopped/);
     const [download] = await Promise.all([
@@ -105,7 +105,7 @@ describe.skipIf(!hasChromium)('a run on the page that loses its device', () => {
     ]);
     const path = await download.path();
     const { step } = readSafetensors(readFileSync(path));
-    expect(step).toBeLessThan(60);
+    expect(step).toBeLessThan(1500);
     await first.page.getByRole('button', { name: 'Resume', exact: true }).first().click();
     await untilLogged(first.page, /Done in/, 120_000);
     const whole = numbers(await exported(first.page));
