@@ -15,10 +15,8 @@ export interface SftOptions {
   sequences: number;
   /** AdamW, all but the learning rate. */
   optimiser: Omit<StepOptions, 'learningRate'>;
-  /** Steps between two reports at most: one readback each. */
+  /** Steps between two reports: one readback each. */
   reportEvery: number;
-  /** Milliseconds. Given, slow steps are reported about once a second, so that a run can be stopped; no result depends on it. */
-  clock?: () => number;
   /** Pools of tokens that are names: drawn afresh whenever a sequence is shown. None by default. */
   names?: readonly (readonly number[])[];
 }
@@ -71,7 +69,6 @@ export async function* sft(
   if (start.training) checkStreams(start.training.streams, streamsAt(start.training.cursor, start.step));
   const source = batches(data, options, orders, start.training?.cursor ?? START);
   if (!start.training) for (let skipped = 0; skipped < start.step; skipped++) source.next();
-  const pace = new Pace(options);
   for (let step = start.step; step < schedule.steps; step++) {
     const rate = learningRate(step, schedule);
     const draw = names.fork(step);
@@ -79,9 +76,8 @@ export async function* sft(
     const batch = indices.map((i) => rename(data[i]!, options.names ?? [], draw));
     engine.train(pack(batch), { ...options.optimiser, learningRate: rate });
     const last = step + 1 === schedule.steps;
-    if (!pace.isDue(step + 1) && !last) continue;
+    if (!last && (step + 1) % options.reportEvery !== 0) continue;
     const stats = await engine.stats();
-    pace.reported(stats.length);
     const broken = stats.find((s) => !Number.isFinite(s.loss) || !Number.isFinite(s.gradientNorm));
     if (broken)
       throw new LabError(`the loss is ${broken.loss} at step ${broken.step}`, {
@@ -90,45 +86,6 @@ export async function* sft(
         kind: 'not a number',
       });
     yield { stats, learningRate: rate, state: { cursor: next, streams: streamsAt(next, step + 1) } };
-    pace.resumed();
-  }
-}
-
-/** Milliseconds of steps between two reports of a run whose steps are slow. */
-const PATIENCE = 1000;
-
-/** When to report: at every multiple of `reportEvery`, and between them as often as slow steps ask for. */
-class Pace {
-  readonly #every: number;
-  readonly #clock: (() => number) | undefined;
-  #since: number;
-  #steps = 0;
-  /** Steps after which the next report is due, by what the last ones took. The first is reported at once. */
-  #due = 1;
-
-  constructor({ reportEvery, clock }: Pick<SftOptions, 'reportEvery' | 'clock'>) {
-    this.#every = reportEvery;
-    this.#clock = clock;
-    this.#since = clock?.() ?? 0;
-  }
-
-  /** Counts step number `step`, which was queued just now. */
-  isDue(step: number): boolean {
-    this.#steps += 1;
-    return step % this.#every === 0 || (this.#clock !== undefined && this.#steps >= this.#due);
-  }
-
-  /** The device has done `count` steps since the last report. */
-  reported(count: number): void {
-    if (!this.#clock) return;
-    const each = (this.#clock() - this.#since) / count;
-    this.#due = Math.max(1, Math.floor(PATIENCE / each));
-  }
-
-  /** The reader pulled again. */
-  resumed(): void {
-    this.#steps = 0;
-    this.#since = this.#clock?.() ?? 0;
   }
 }
 

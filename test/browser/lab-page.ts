@@ -108,7 +108,7 @@ export const runButton = (page: Page) => page.getByRole('button', { name: /^Trai
 /** Trains on the graphics device from now on, though it is one in software. */
 export async function trainOnGraphics(page: Page): Promise<void> {
   await page.getByLabel('Train on').selectOption('webgpu');
-  await page.getByText(/^WebGPU: /).waitFor({ timeout: 60_000 });
+  await page.getByText(/the processor would train faster/).waitFor({ timeout: 60_000 });
 }
 
 export const logText = (page: Page) => page.getByRole('log', { name: 'Run log' });

@@ -94,35 +94,4 @@ describe('sft and rollouts', () => {
     };
     await expect(run()).rejects.toThrow(/the loss is/);
   });
-
-  it('reports slow steps about once a second and quick ones rarely, and computes the same', async () => {
-    const reportedAt = async (each: number | null) => {
-      const engine = createCpuEngine(SHAPE, { capacity: 600 });
-      engine.initialise(1);
-      let now = 0;
-      const slow = {
-        ...engine,
-        train: (...step: Parameters<PolicyEngine['train']>) => {
-          now += each ?? 0;
-          engine.train(...step);
-        },
-        stats: () => engine.stats(),
-      };
-      const at: number[] = [];
-      const losses: number[] = [];
-      const timed = each === null ? options(24) : { ...options(24), clock: () => now };
-      for await (const { stats } of sft(slow, data, timed, new Rng(1))) {
-        at.push(stats.at(-1)!.step);
-        losses.push(...stats.map(({ loss }) => loss));
-      }
-      return { at, losses };
-    };
-    const rare = await reportedAt(null);
-    expect(rare.at).toEqual([10, 20, 24]);
-    const slow = await reportedAt(400);
-    expect(slow.at).toEqual([1, 3, 5, 7, 9, 10, 12, 14, 16, 18, 20, 22, 24]);
-    expect(slow.losses).toEqual(rare.losses);
-    expect((await reportedAt(5000)).at).toHaveLength(24);
-    expect((await reportedAt(10)).at).toEqual([1, 10, 20, 24]);
-  });
 });

@@ -104,7 +104,6 @@ async function* train(
     sequences: settings.tokens,
     optimiser: ADAMW,
     reportEvery: REPORT,
-    clock,
     names: settings.rename ? exam.definition.language.names : [],
   };
   const examine = (step: number): AsyncGenerator<LearnEvent> | [] => {
