@@ -27,7 +27,7 @@ export async function probeDevice(choice: DeviceChoice): Promise<DeviceProbe> {
     const { name, software } = (await slot.get()).report;
     why = '';
     const graphics = { name, software };
-    // A device in software is the same processor, used less well: by 8 to 11 times where it was measured.
+    // A device in software is the same processor, used less well: by 7 to 16 times where it was measured (README, Engine).
     const processor = choice === 'cpu' || (choice === 'auto' && software);
     return { ...(processor ? cpu : { backend: 'webgpu', name }), graphics, why };
   } catch (error) {

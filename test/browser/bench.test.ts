@@ -44,6 +44,7 @@ describe.skipIf(!hasChromium)('the page Engine', () => {
     const slow = await page.evaluate(() =>
       Math.max(0, ...(globalThis as unknown as { slow: number[] }).slow),
     );
+    console.log(`longest task on the main thread: ${slow} ms`);
     expect(slow).toBeLessThan(200);
     const kernels = page.getByRole('region', { name: 'Kernels of a training step' });
     expect(await kernels.getByRole('row').count()).toBeGreaterThan(10);

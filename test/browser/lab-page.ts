@@ -128,3 +128,14 @@ export async function exported(
   ]);
   return JSON.parse(readFileSync(await file.path(), 'utf8'));
 }
+
+/** Losses by step and the final figures: what two runs of one configuration must agree in, bit for bit. */
+export function numbers({ run, events }: Awaited<ReturnType<typeof exported>>) {
+  const losses = events.flatMap((event) =>
+    event.type === 'steps'
+      ? (event.stats as { step: number; loss: number }[]).map(({ step, loss }) => [step, loss])
+      : [],
+  );
+  const summary = run.summary as { arms: unknown; taskSet: unknown };
+  return { losses, arms: summary.arms, taskSet: summary.taskSet };
+}

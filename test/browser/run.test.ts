@@ -4,6 +4,7 @@ import {
   hasChromium,
   type Lab,
   logText,
+  numbers,
   openLab,
   openPage,
   runButton,
@@ -11,17 +12,6 @@ import {
   trainOnGraphics,
   untilLogged,
 } from './lab-page.ts';
-
-/** Losses by step and the final figures: what two runs of one configuration must agree in, bit for bit. */
-function numbers({ run, events }: Awaited<ReturnType<typeof exported>>) {
-  const losses = events.flatMap((event) =>
-    event.type === 'steps'
-      ? (event.stats as { step: number; loss: number }[]).map(({ step, loss }) => [step, loss])
-      : [],
-  );
-  const summary = run.summary as { arms: unknown; taskSet: unknown };
-  return { losses, arms: summary.arms, taskSet: summary.taskSet };
-}
 
 describe.skipIf(!hasChromium)('a run on the page, without WebGPU', () => {
   let lab: Lab;
